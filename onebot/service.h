@@ -1,0 +1,45 @@
+/* service: the one thread that owns libwebsockets and everything in it: clients, servers, timers.
+ * Other threads only post. */
+#ifndef ONEBOT_SERVICE_H
+#define ONEBOT_SERVICE_H
+
+#include <stdbool.h>
+
+#include "schema/error.h"
+
+struct ob_service;
+
+enum ob_log_level { OB_LOG_ERROR, OB_LOG_WARN, OB_LOG_INFO, OB_LOG_DEBUG };
+
+struct ob_service_options {
+  void *ctx;
+  /* Called on the service thread only. line: no token, no message text, no line end. */
+  void (*log)(void *ctx, enum ob_log_level level, const char *line);
+  bool tls; /* a wss:// address will be dialled: initialise OpenSSL */
+};
+
+/* Starts the thread (named "replygate", all signals blocked). *ret only on success. */
+enum schema_code ob_service_start(const struct ob_service_options *options, struct ob_service **ret,
+                                  struct schema_error *reterr);
+/* Ends every connection, runs what was posted, joins. NULL is allowed. Not from its own thread. */
+void ob_service_stop(struct ob_service *s);
+/* Runs run(arg) on the service thread, in the order posted. Any thread; false once stopping
+ * (then run is never called and arg stays the caller's). */
+bool ob_service_post(struct ob_service *s, void (*run)(void *arg), void *arg);
+/* Whether the caller is the service thread. */
+bool ob_service_here(const struct ob_service *s);
+
+/* A one-shot timer inside its owner; zeroed before first use. Service thread only. */
+struct ob_timer {
+  struct ob_timer *next; /* the service's own */
+  uint64_t due_ms;
+  void (*fire)(struct ob_timer *t);
+  bool armed;
+};
+void ob_timer_set(struct ob_service *s, struct ob_timer *t, uint64_t ms,
+                  void (*fire)(struct ob_timer *t));
+void ob_timer_clear(struct ob_service *s, struct ob_timer *t); /* also where it is not armed */
+/* Milliseconds of the monotonic clock. Any thread. */
+uint64_t ob_now_ms(void);
+
+#endif

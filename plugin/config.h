@@ -1,0 +1,148 @@
+/* config: YAML -> an immutable snapshot. Driven by ONE table of keys (config.c), from which the
+ * loader, config.example.yaml's comments, `replygate config`, show/set and the README's reference
+ * are made. Strict: every fault of a file at once, as line and column. */
+#ifndef PLUGIN_CONFIG_H
+#define PLUGIN_CONFIG_H
+
+#include <stdatomic.h>
+
+#include "onebot/plan.h"
+
+struct rg_list { /* of strings */
+  const struct span *items;
+  size_t count;
+};
+
+struct rg_ids { /* account or group numbers */
+  const uint64_t *items;
+  size_t count;
+};
+
+enum rg_off_means { RG_OFF_PASS, RG_OFF_MUTE };
+enum rg_mode { RG_MODE_ENFORCE, RG_MODE_OBSERVE };
+enum rg_output { RG_OUTPUT_REPLY, RG_OUTPUT_TEXT, RG_OUTPUT_SCHEMA };
+enum rg_quote { RG_QUOTE_NEVER, RG_QUOTE_FIRST, RG_QUOTE_ALL };
+enum rg_answer_by { RG_ANSWER_ANYONE, RG_ANSWER_ASKED };
+enum rg_long_text { RG_LONG_SPLIT, RG_LONG_FORWARD, RG_LONG_REFUSE };
+enum rg_files { RG_FILES_BASE64, RG_FILES_SHARED, RG_FILES_UPLOAD };
+enum rg_yes_no { RG_UNKNOWN, RG_YES, RG_NO };
+
+/* The settings of one group (design 6 "groups"), complete: every value filled. */
+struct rg_group {
+  bool enabled;
+  enum rg_off_means off_means;
+  enum rg_mode mode;
+  bool group_admins;
+  enum rg_output output;
+  struct span output_schema; /* path of the schema file where output is RG_OUTPUT_SCHEMA */
+  bool unwrap;
+  uint32_t segments; /* bit 1u << enum schema_type */
+  bool reactions;
+  bool reactions_handy; /* `true`: the handy list; else reaction_list */
+  struct rg_list reaction_list;
+  uint32_t share_platforms; /* bit 1u << enum ob_platform */
+  enum ob_card card;
+  enum rg_quote quote;
+  bool mention_all;
+  enum rg_answer_by answer_by;
+  struct {
+    double min, max, per_char; /* seconds */
+  } pace;
+  struct {
+    uint32_t per_minute;
+  } rate;
+  enum rg_long_text long_text;
+  uint32_t long_text_chars;
+  struct {
+    uint64_t max_bytes;
+    struct rg_list roots; /* absolute after loading */
+    bool public_hosts;    /* hosts: public; else hosts lists the only ones */
+    struct rg_list hosts;
+    uint32_t schemes; /* bit 0 https, bit 1 http */
+    bool inspect;
+    enum { RG_DELIVER_AUTO, RG_DELIVER_URL, RG_DELIVER_BASE64 } deliver;
+  } media;
+  struct {
+    bool enabled, media_lines, markdown_images;
+  } directives;
+  bool notice_off;
+  struct span notice; /* a text of the operator's; empty: the default of the language */
+  bool privacy;
+  struct rg_ids ignore;
+};
+
+struct rg_endpoint {
+  struct span name;
+  struct span connect; /* ws:// or wss:// address; empty where it listens or the host connects */
+  bool host_connects;  /* connect: host */
+  struct {
+    struct span host, path;
+    uint16_t port;
+  } listen;
+  struct span access_token;
+  const struct ob_profile *profile; /* NULL: auto */
+  struct rg_list profile_override;  /* key, value, key, value… */
+  struct span ca;
+  enum rg_files files;
+  struct rg_list path_map; /* ours, the peer's, ours, the peer's… */
+  enum rg_yes_no music_sign;
+};
+
+/* An immutable snapshot; everything in it lives in its arena. */
+struct rg_config {
+  atomic_uint references;
+  struct arena arena;
+  struct span path, folder; /* absolute; relative paths of the file start at folder */
+  enum schema_language language;
+  struct span store;
+  struct span log_level, log_file;
+  struct span command_prefix;
+  struct rg_ids admins, notify;
+  const struct rg_endpoint *endpoints;
+  size_t endpoint_count;
+  struct {
+    bool present;
+    struct span listen_host;
+    uint16_t listen_port;
+    struct span access_token;
+    uint32_t answer_window;
+  } relay;
+  struct {
+    bool enabled;
+    struct rg_ids users;
+  } private_chat;
+  const void *groups; /* config.c's own; asked through rg_config_group */
+};
+
+struct rg_config_fault {
+  size_t line, column; /* from 1, in characters */
+  struct span what;    /* says what is wrong and what is allowed */
+};
+
+struct rg_config_faults {
+  const struct rg_config_fault *items; /* in the order of the file */
+  size_t count;
+};
+
+/* The environment of ${VAR}: value of a name, or NULL. NULL function: getenv. */
+typedef const char *rg_env_fn(void *ctx, const char *name);
+
+/* Reads a configuration text. folder: where relative paths start. Returns the snapshot with one
+ * reference, or NULL with every fault in *faults (which lives in arena). Any thread. */
+struct rg_config *rg_config_read(struct span text, struct span folder, rg_env_fn *env,
+                                 void *env_ctx, struct arena *arena,
+                                 struct rg_config_faults *faults);
+/* The same from a file; a file that cannot be read is a fault at 1:1. */
+struct rg_config *rg_config_load(struct span path, struct arena *arena,
+                                 struct rg_config_faults *faults);
+struct rg_config *rg_config_keep(struct rg_config *c);
+void rg_config_release(struct rg_config *c); /* NULL allowed */
+
+/* The settings of a group at an endpoint (0: private chats, which use the default): default, group,
+ * the endpoint's default, the endpoint's group. Its cost does not depend on the number of groups.
+ * Lent by the snapshot. Runtime overrides come on top in settings.h. */
+const struct rg_group *rg_config_group(const struct rg_config *c, const struct rg_endpoint *e,
+                                       uint64_t group_id);
+const struct rg_endpoint *rg_config_endpoint(const struct rg_config *c, struct span name);
+
+#endif

@@ -1,0 +1,126 @@
+/* The ABI of replygate.so: what a host loads. One symbol, rg_plugin(); everything else is in the
+ * table that it returns.
+ *
+ * Ownership: lent in, given out. Arguments belong to the caller and are not kept after the call;
+ * results go back through release(). Text is pointer and length, UTF-8, not NUL-terminated, and
+ * crosses as JSON where it has structure.
+ * Threads: every function but close may be called from any thread, several at once, and returns
+ * without waiting for the network. The host's functions are called from any thread, must not block
+ * and must not call back in. close is last and joins.
+ * Growth: tables only grow at their end; `size` says how far they reach. A new meaning is a new
+ * RG_ABI. Results: 0 is success, negative is a fault (enum rg_result). */
+#ifndef REPLYGATE_H
+#define REPLYGATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RG_ABI 1u
+/* Whether the table p reaches member m and has it set. */
+#define RG_HAS(p, m) ((p)->size >= offsetof(__typeof__(*(p)), m) + sizeof((p)->m) && (p)->m)
+
+struct rg_bytes { /* lent for one call */
+  const char *ptr;
+  size_t len;
+};
+
+struct rg_buf { /* given; back through release() */
+  char *ptr;
+  size_t len;
+};
+
+struct rg_gate; /* one instance */
+
+enum rg_result {
+  RG_OK = 0,
+  RG_EARGUMENT =
+      -1,          /* a wrong argument: NULL, no such endpoint, neither or both of group and user */
+  RG_ECONFIG = -2, /* the configuration has faults; why lists them */
+  RG_ENOMEM = -3,
+  RG_EBUSY = -4,   /* too much is waiting already; submit later */
+  RG_ENOTYET = -5, /* this build has no such function yet */
+  RG_ESYSTEM = -6, /* a thread or file could not be had; why says which */
+};
+
+enum rg_log_level { RG_LOG_ERROR, RG_LOG_WARN, RG_LOG_INFO, RG_LOG_DEBUG };
+
+enum rg_kind {
+  RG_KIND_ANSWER,    /* answers message_id; a reaction may be offered */
+  RG_KIND_PROACTIVE, /* answers nothing */
+  RG_KIND_NOTICE,    /* the host's own words: plain text, not judged as a reply */
+};
+
+/* One reply's way: who gets it and what it answers. Unused spans are empty. */
+struct rg_turn {
+  uint32_t size;                     /* sizeof(struct rg_turn) of the caller */
+  int32_t kind;                      /* enum rg_kind */
+  struct rg_bytes endpoint;          /* name in the configuration; empty: the only one */
+  struct rg_bytes group_id, user_id; /* exactly one; decimal */
+  struct rg_bytes message_id;        /* being answered */
+  struct rg_bytes sender_id;         /* who wrote it */
+  struct rg_bytes schema;            /* a JSON Schema of the caller's own, or empty */
+};
+
+/* What the host gives. Each function may be NULL. */
+struct rg_host {
+  uint32_t size, abi; /* sizeof(struct rg_host), RG_ABI */
+  void *ctx;
+  /* One line, no line end, never message text, a token or an address with one. */
+  void (*log)(void *ctx, int32_t level, struct rg_bytes line);
+  /* For endpoints with `connect: host`: the host's own connection carries this action. */
+  void (*send)(void *ctx, struct rg_bytes endpoint, uint64_t ticket, struct rg_bytes action);
+  /* Asks the host's own model for the one format-only correction; answered by completed(). */
+  void (*complete)(void *ctx, uint64_t ticket, struct rg_bytes request);
+  /* An event of an endpoint, byte for byte, but admin commands and numeric taps. */
+  void (*on_event)(void *ctx, struct rg_bytes endpoint, struct rg_bytes event);
+  /* How a turn ended: {"result","verdict","code","path","why","repairs","reply","preview",
+   * "sent":[{"action","message_id"}],"unsent":[{"action","reason"}]}. Exactly once a ticket. */
+  void (*on_result)(void *ctx, uint64_t ticket, struct rg_bytes result);
+};
+
+/* What the plugin gives. */
+struct rg_api {
+  uint32_t size, abi;
+  const char *version;
+  /* Starts an instance with the configuration file at path. why (cap bytes, NUL-terminated, may
+   * be NULL) says on failure what is wrong and where. */
+  int32_t (*open)(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **gate,
+                  char *why, size_t cap);
+  /* A model's raw answer: judged, planned, delivered. *ticket names the turn in on_result. */
+  int32_t (*submit)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                    uint64_t *ticket);
+  int32_t (*cancel)(struct rg_gate *gate, uint64_t ticket);
+  int32_t (*outbound)(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes action,
+                      int32_t *verdict, struct rg_buf *edit);
+  int32_t (*inbound)(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes event,
+                     int32_t *verdict, struct rg_buf *edit);
+  int32_t (*response)(struct rg_gate *gate, struct rg_bytes endpoint, uint64_t ticket,
+                      struct rg_bytes json);
+  int32_t (*completed)(struct rg_gate *gate, uint64_t ticket, struct rg_bytes text);
+  /* What the host's model is to be given for this turn: JSON Schema and instruction text. */
+  int32_t (*contract)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_buf *schema,
+                      struct rg_buf *instruction);
+  /* Judges only: {"verdict","code","path","at","why","repairs","reply","preview"}. */
+  int32_t (*check)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                   struct rg_buf *report);
+  int32_t (*reload)(struct rg_gate *gate, char *why, size_t cap);
+  int32_t (*stats)(struct rg_gate *gate, struct rg_buf *json);
+  void (*release)(struct rg_buf *buf); /* empties *buf; NULL and empty allowed */
+  void (*close)(struct rg_gate *gate); /* NULL allowed */
+};
+
+/* The only exported C symbol. NULL where host_abi is none that this build speaks. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const struct rg_api *
+rg_plugin(uint32_t host_abi);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,97 @@
+/* bytes: the three holders of bytes that everything else is built on.
+ *   span   bytes that someone else owns: pointer and length, not NUL-terminated
+ *   buf    bytes that grow, up to a maximum that its user states
+ *   arena  many small pieces with one owner, given back by one call
+ * No function here is safe for two threads on one object; all are on different objects. */
+#ifndef SCHEMA_BYTES_H
+#define SCHEMA_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct span {
+  const char *ptr; /* may be NULL only where len is 0 */
+  size_t len;
+};
+
+#define SPAN(literal) ((struct span) { "" literal, sizeof(literal) - 1 })
+
+static inline struct span span_of(const char *z)
+{
+  return (struct span) { z, z ? strlen(z) : 0 };
+}
+
+static inline bool span_eq(struct span a, struct span b)
+{
+  return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static inline bool span_is(struct span a, const char *literal)
+{
+  return span_eq(a, span_of(literal));
+}
+
+bool span_starts(struct span s, struct span prefix);
+bool span_ends(struct span s, struct span suffix);
+/* ASCII letters compared without case. */
+bool span_eq_nocase(struct span a, struct span b);
+/* Without the spaces, tabs, CR and LF at both ends. */
+struct span span_trim(struct span s);
+/* The offset of needle in s, or s.len where it is absent. */
+size_t span_find(struct span s, struct span needle);
+/* Number of Unicode characters in well-formed UTF-8. */
+size_t span_chars(struct span utf8);
+/* Offset of the first byte that is not well-formed UTF-8 (RFC 3629), or s.len. */
+size_t span_utf8_fault(struct span s);
+
+struct buf {
+  char *ptr; /* NULL while empty; NUL-terminated behind len once something was added */
+  size_t len, cap, max;
+  bool failed; /* memory or max ran out; further additions do nothing */
+};
+
+/* An empty buffer that never holds more than max bytes. */
+void buf_init(struct buf *b, size_t max);
+void buf_done(struct buf *b);
+/* Keeps the memory, forgets the content and the failure. */
+void buf_clear(struct buf *b);
+/* Room for n further bytes. False (and failed) where max or memory forbids it. */
+bool buf_reserve(struct buf *b, size_t n);
+/* The additions return false once the buffer has failed, so that callers may look only at the end. */
+bool buf_add(struct buf *b, struct span s);
+bool buf_add_char(struct buf *b, char c);
+/* Adds the UTF-8 form of a code point; a surrogate or a number beyond U+10FFFF becomes U+FFFD. */
+bool buf_add_utf8(struct buf *b, uint32_t code_point);
+__attribute__((format(printf, 2, 3))) bool buf_printf(struct buf *b, const char *format, ...);
+static inline struct span buf_span(const struct buf *b)
+{
+  return (struct span) { b->ptr, b->len };
+}
+/* Gives the bytes away (free() them); the buffer is empty afterwards. */
+char *buf_take(struct buf *b, size_t *len);
+
+struct arena_chunk;
+struct arena {
+  struct arena_chunk *chunks;
+  char *at, *end;
+  size_t used, max;
+  bool failed; /* an allocation was refused; it stays set until arena_reset */
+};
+
+/* Nothing is allocated before the first arena_alloc; the sum of all pieces never exceeds max. */
+void arena_init(struct arena *a, size_t max);
+void arena_done(struct arena *a);
+/* Gives all pieces back but keeps one chunk for the next user. */
+void arena_reset(struct arena *a);
+/* n bytes aligned for any object, not cleared; NULL where max or memory forbids it. */
+void *arena_alloc(struct arena *a, size_t n);
+/* The same, zeroed, for count objects of size bytes, checked for overflow. */
+void *arena_zalloc(struct arena *a, size_t count, size_t size);
+/* A copy with a NUL behind it; ptr is NULL where memory ran out. */
+struct span arena_copy(struct arena *a, struct span s);
+__attribute__((format(printf, 2, 3))) struct span arena_printf(struct arena *a, const char *format,
+                                                               ...);
+
+#endif

@@ -1,0 +1,60 @@
+/* json: THE reader. Every JSON text that enters the program is read by this pull reader, token by
+ * token, without a tree. Strict mode is RFC 8259 with what it leaves open decided: depth bounded,
+ * UTF-8 checked, surrogates paired, keys unique, numbers kept as their text. Lenient mode accepts
+ * the lexical faults of reply.md 2.H and 2.O that have one reading and records each repair. */
+#ifndef SCHEMA_JSON_H
+#define SCHEMA_JSON_H
+
+#include "schema/bytes.h"
+#include "schema/error.h"
+
+enum schema_token {
+  SCHEMA_JSON_ERROR, /* see error; the reader stays there */
+  SCHEMA_JSON_END,   /* the one value is complete and only white space followed */
+  SCHEMA_JSON_OBJECT,
+  SCHEMA_JSON_OBJECT_END,
+  SCHEMA_JSON_ARRAY,
+  SCHEMA_JSON_ARRAY_END,
+  SCHEMA_JSON_KEY,    /* text: the key, decoded */
+  SCHEMA_JSON_STRING, /* text: the string, decoded */
+  SCHEMA_JSON_NUMBER, /* text: its bytes as written */
+  SCHEMA_JSON_TRUE,
+  SCHEMA_JSON_FALSE,
+  SCHEMA_JSON_NULL,
+};
+
+enum {
+  SCHEMA_DEPTH_REPLY = 32,   /* a reply needs 8; more is an attack or a broken model */
+  SCHEMA_DEPTH_EVENT = 64,   /* nested forwards of OneBot events and actions */
+  SCHEMA_DEPTH_SCHEMA = 512, /* JSON Schemas and eval lines, which hold other documents */
+};
+
+enum schema_json_mode { SCHEMA_JSON_STRICT, SCHEMA_JSON_LENIENT };
+
+/* One reading. Members are read-only for callers; those below the line are the reader's own. */
+struct schema_json {
+  struct span text;          /* of the last KEY, STRING (decoded) or NUMBER (as written) */
+  size_t at;                 /* byte where the last token begins */
+  struct schema_error error; /* after SCHEMA_JSON_ERROR; path is left empty */
+  unsigned depth;            /* open objects and arrays */
+  /* the reader's own */
+  const char *begin, *next, *end;
+  struct arena *arena; /* decoded strings that differ from their bytes, sets of seen keys */
+  unsigned depth_max;
+  enum schema_json_mode mode;
+};
+
+/* Begins to read text, which must stay while tokens are used. depth_max at most 512. */
+void schema_json_init(struct schema_json *r, struct span text, struct arena *arena,
+                      unsigned depth_max, enum schema_json_mode mode);
+enum schema_token schema_json_next(struct schema_json *r);
+/* Passes over the value whose first token was just returned, judging its syntax all the same.
+ * The end of the text within it is an error. */
+bool schema_json_skip(struct schema_json *r, enum schema_token first);
+/* Where the reader stands (the byte behind the last token): how raw bytes of a value are cut out. */
+static inline size_t schema_json_offset(const struct schema_json *r)
+{
+  return (size_t)(r->next - r->begin);
+}
+
+#endif

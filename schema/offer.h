@@ -1,0 +1,52 @@
+/* offer: what one reply may use. Schema, instruction and validator are made from the same offer
+ * (reply.md 29), so nothing that the model may pick is refused later. */
+#ifndef SCHEMA_OFFER_H
+#define SCHEMA_OFFER_H
+
+#include "schema/segment.h"
+
+enum schema_language { SCHEMA_ZH, SCHEMA_EN };
+
+struct schema_reaction {
+  struct span value, label; /* label may be empty */
+};
+
+struct schema_hint {
+  enum schema_type type;
+  struct span text;
+};
+
+/* Lent to every function: arrays and spans live as long as the offer is used. */
+struct schema_offer {
+  uint32_t types; /* bit 1u << enum schema_type; text is always offered */
+  const struct span *share_fields;
+  size_t share_field_count; /* declared extension fields of share, behind url and title */
+  bool offers_reaction;
+  const struct schema_reaction *reactions;
+  size_t reaction_count;
+  const struct schema_hint *hints;
+  size_t hint_count;
+  enum schema_language language;
+  /* Reads our own canonical form (eval plan, the store) instead of a model's: share extension
+   * fields may be absent, messages may have reply_to. Never set for a model. */
+  bool canonical;
+};
+
+static inline bool schema_offers(const struct schema_offer *offer, enum schema_type type)
+{
+  return type == SCHEMA_TEXT || (offer->types >> type & 1u);
+}
+
+/* What an adapter declares of itself (reply.md 21-28). */
+struct schema_declaration {
+  bool has_supported;           /* segments.supported was given */
+  const struct span *supported; /* its names; unknown and never-offered ones are passed over */
+  size_t supported_count;
+  bool markdown_text;    /* the endpoint turns markdown into text */
+  bool interactive_text; /* and keyboards */
+};
+
+/* The bits of types that such an endpoint offers. */
+uint32_t schema_offer_types(const struct schema_declaration *declared);
+
+#endif

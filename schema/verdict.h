@@ -1,0 +1,52 @@
+/* verdict: what is to be done with a model's raw answer. Strict reading first, then the free
+ * repairs, then accept | repair | correct | block with a reason (reply.md 2.H, 2.J, 2.K, 2.O). */
+#ifndef SCHEMA_VERDICT_H
+#define SCHEMA_VERDICT_H
+
+#include "schema/reply.h"
+
+enum schema_verdict { SCHEMA_ACCEPT, SCHEMA_REPAIR, SCHEMA_CORRECT, SCHEMA_BLOCK };
+
+/* Kinds of repair as ONE list: name, word, text for people. The owner of repair.c extends it. */
+#define SCHEMA_REPAIRS(X)                                                                          \
+  X(FENCE, "fence", "taken out of a code fence")                                                   \
+  X(PROSE_AROUND, "prose_around", "words around the reply object dropped")                         \
+  X(LEGACY_ROOT, "legacy_root", "a single {\"segments\":…} read as one message")                   \
+  X(PLAIN_TEXT, "plain_text", "plain prose sent as one text message")
+
+enum schema_repair_kind {
+#define X(name, word, text) SCHEMA_FIX_##name,
+  SCHEMA_REPAIRS(X)
+#undef X
+      SCHEMA_FIX_COUNT
+};
+
+struct schema_repair {
+  enum schema_repair_kind kind;
+  size_t at; /* byte in the raw answer, as near as it is known */
+};
+
+enum { SCHEMA_REPAIR_MAX = 32, SCHEMA_CORRECTABLE_CHARS = 32000 }; /* reply.md 94 */
+
+struct schema_judgement {
+  enum schema_verdict verdict;
+  struct schema_reply reply; /* accept and repair: what to send; else empty */
+  struct schema_repair repairs[SCHEMA_REPAIR_MAX];
+  size_t repair_count;       /* the first SCHEMA_REPAIR_MAX are kept */
+  struct schema_error error; /* correct and block: why */
+};
+
+const char *schema_verdict_word(enum schema_verdict verdict);
+const char *schema_repair_word(enum schema_repair_kind kind);
+
+/* Private paths that must not leave (reply.md 4.1, 106). All may be empty. */
+struct schema_private {
+  struct span home, project;
+};
+
+/* Judges a model's raw answer. *ret is always filled; the reply in it lives in arena and in text.
+ * hide may be NULL. Linear in text.len. Any thread. */
+void schema_judge(const struct schema_offer *offer, const struct schema_private *hide,
+                  struct span text, struct arena *arena, struct schema_judgement *ret);
+
+#endif
