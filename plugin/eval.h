@@ -26,6 +26,9 @@ rg_eval_fn rg_eval_portable, rg_eval_fit, rg_eval_directives,
     rg_eval_remote_media;                   /* eval_protocol.c */
 rg_eval_fn rg_eval_config, rg_eval_command; /* eval_config.c */
 
+/* Writes "error":{"code","path","why"} with "at" where it is known: how every kind shows a fault. */
+void rg_eval_write_error(struct schema_writer *w, const struct schema_error *error);
+
 /* Reads cases from in until its end. Returns the exit code of the command: 0, or 2 for an unknown
  * kind (with the list of kinds on err). */
 int rg_eval_run(const char *kind, FILE *in, FILE *out, FILE *err);

@@ -1,0 +1,63 @@
+/* main: the program `replygate`: finds the sub-command in one table and runs it. */
+#include <libwebsockets.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "plugin/command.h"
+#include "plugin/eval.h"
+#include "plugin/replygate.h"
+
+struct command {
+  const char *name;
+  rg_command_fn *run;
+  const char *arguments, *help;
+};
+
+static const struct command commands[] = {
+  { "eval", rg_command_eval, "KIND", "one JSON case a line on stdin, one result a line on stdout" },
+};
+
+static void usage(FILE *to)
+{
+  fputs("usage: replygate COMMAND [ARGUMENT…]\n\n", to);
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    const struct command *c = &commands[i];
+    fprintf(to, "  replygate %s %s\n      %s\n", c->name, c->arguments, c->help);
+  }
+  fputs("  replygate --version\n      the version of this program and of its libraries\n", to);
+}
+
+static int version(void)
+{
+  printf("replygate %s\nABI %u\nlibwebsockets %s\nlibyaml %s\n", RG_VERSION, RG_ABI,
+         lws_get_library_version(), yaml_get_version_string());
+  return 0;
+}
+
+int rg_command_eval(int argc, char **argv)
+{
+  if (argc != 2) {
+    fputs("usage: replygate eval KIND <cases\n", stderr);
+    return RG_EXIT_USAGE;
+  }
+  return rg_eval_run(argv[1], stdin, stdout, stderr);
+}
+
+int main(int argc, char **argv)
+{
+  if (argc < 2) {
+    usage(stderr);
+    return RG_EXIT_USAGE;
+  }
+  if (strcmp(argv[1], "--version") == 0) return version();
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+    usage(stdout);
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+    if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+  }
+  fprintf(stderr, "replygate: unknown command \"%s\"; see replygate --help\n", argv[1]);
+  return RG_EXIT_USAGE;
+}
