@@ -11,11 +11,20 @@ struct ob_service;
 
 enum ob_log_level { OB_LOG_ERROR, OB_LOG_WARN, OB_LOG_INFO, OB_LOG_DEBUG };
 
+/* What libwebsockets keeps per process, held by the one file that may (plugin/process.c). */
+struct ob_process {
+  void (*lock)(void); /* around creating and destroying a context */
+  void (*unlock)(void);
+  /* From now on the library's lines on the calling thread go to line(ctx, …); NULL: nowhere. */
+  void (*sink)(void (*line)(void *ctx, enum ob_log_level level, const char *text), void *ctx);
+};
+
 struct ob_service_options {
   void *ctx;
   /* Called on the service thread only. line: no token, no message text, no line end. */
   void (*log)(void *ctx, enum ob_log_level level, const char *line);
-  bool tls; /* a wss:// address will be dialled: initialise OpenSSL */
+  bool tls;                         /* a wss:// address will be dialled: initialise OpenSSL */
+  const struct ob_process *process; /* &rg_process; NULL only where no other service exists */
 };
 
 /* Starts the thread (named "replygate", all signals blocked). *ret only on success. */
@@ -26,6 +35,9 @@ void ob_service_stop(struct ob_service *s);
 /* Runs run(arg) on the service thread, in the order posted. Any thread; false once stopping
  * (then run is never called and arg stays the caller's). */
 bool ob_service_post(struct ob_service *s, void (*run)(void *arg), void *arg);
+/* The same, but returns only when run has returned; at once where the caller is the service thread.
+ * Not while holding a lock that a handler takes. */
+bool ob_service_run(struct ob_service *s, void (*run)(void *arg), void *arg);
 /* Whether the caller is the service thread. */
 bool ob_service_here(const struct ob_service *s);
 
