@@ -46,6 +46,11 @@ size_t span_chars(struct span utf8);
 /* Offset of the first byte that is not well-formed UTF-8 (RFC 3629), or s.len. */
 size_t span_utf8_fault(struct span s);
 
+/* Length of the well-formed UTF-8 sequence that begins at p (left bytes are there), 0 if none. */
+size_t utf8_sequence(const char *p, size_t left);
+/* Writes the UTF-8 form of a code point (U+FFFD for a surrogate or beyond U+10FFFF): 1 to 4. */
+size_t utf8_encode(uint32_t code_point, char out[4]);
+
 struct buf {
   char *ptr; /* NULL while empty; NUL-terminated behind len once something was added */
   size_t len, cap, max;

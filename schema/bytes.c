@@ -1,0 +1,338 @@
+#include "schema/bytes.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static char lower(char c)
+{
+  return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool is_space(char c)
+{
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool span_starts(struct span s, struct span prefix)
+{
+  return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
+}
+
+bool span_ends(struct span s, struct span suffix)
+{
+  return s.len >= suffix.len &&
+         (suffix.len == 0 || memcmp(s.ptr + (s.len - suffix.len), suffix.ptr, suffix.len) == 0);
+}
+
+bool span_eq_nocase(struct span a, struct span b)
+{
+  if (a.len != b.len) return false;
+  for (size_t i = 0; i < a.len; i++)
+    if (lower(a.ptr[i]) != lower(b.ptr[i])) return false;
+  return true;
+}
+
+struct span span_trim(struct span s)
+{
+  while (s.len > 0 && is_space(s.ptr[s.len - 1])) s.len--;
+  while (s.len > 0 && is_space(*s.ptr)) s.ptr++, s.len--;
+  return s;
+}
+
+size_t span_find(struct span s, struct span needle)
+{
+  if (needle.len == 0) return 0;
+  if (s.len < needle.len) return s.len;
+  const char *hit = memmem(s.ptr, s.len, needle.ptr, needle.len); /* linear in glibc (two-way) */
+  return hit ? (size_t)(hit - s.ptr) : s.len;
+}
+
+size_t span_chars(struct span utf8)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < utf8.len; i++) n += ((unsigned char)utf8.ptr[i] & 0xC0) != 0x80;
+  return n;
+}
+
+size_t span_utf8_fault(struct span s)
+{
+  size_t i = 0;
+  while (i < s.len) {
+    unsigned lead = (unsigned char)s.ptr[i];
+    if (lead < 0x80) {
+      i++;
+      continue;
+    }
+    size_t n = utf8_sequence(s.ptr + i, s.len - i);
+    if (n == 0) return i;
+    i += n;
+  }
+  return s.len;
+}
+
+size_t utf8_sequence(const char *p, size_t left)
+{
+  const unsigned char *u = (const unsigned char *)p;
+  if (left == 0) return 0;
+  if (u[0] < 0x80) return 1;
+  if (u[0] < 0xC2 || u[0] > 0xF4) return 0;
+  if (left < 2 || (u[1] & 0xC0) != 0x80) return 0;
+  if (u[0] < 0xE0) return 2;
+  if (left < 3 || (u[2] & 0xC0) != 0x80) return 0;
+  if (u[0] < 0xF0) {
+    bool overlong = u[0] == 0xE0 && u[1] < 0xA0;
+    bool surrogate = u[0] == 0xED && u[1] > 0x9F;
+    return overlong || surrogate ? 0 : 3;
+  }
+  if (left < 4 || (u[3] & 0xC0) != 0x80) return 0;
+  bool overlong = u[0] == 0xF0 && u[1] < 0x90;
+  bool beyond = u[0] == 0xF4 && u[1] > 0x8F;
+  return overlong || beyond ? 0 : 4;
+}
+
+size_t utf8_encode(uint32_t code_point, char out[4])
+{
+  if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF)) code_point = 0xFFFD;
+  if (code_point < 0x80) {
+    out[0] = (char)code_point;
+    return 1;
+  }
+  if (code_point < 0x800) {
+    out[0] = (char)(0xC0 | code_point >> 6);
+    out[1] = (char)(0x80 | (code_point & 0x3F));
+    return 2;
+  }
+  if (code_point < 0x10000) {
+    out[0] = (char)(0xE0 | code_point >> 12);
+    out[1] = (char)(0x80 | (code_point >> 6 & 0x3F));
+    out[2] = (char)(0x80 | (code_point & 0x3F));
+    return 3;
+  }
+  out[0] = (char)(0xF0 | code_point >> 18);
+  out[1] = (char)(0x80 | (code_point >> 12 & 0x3F));
+  out[2] = (char)(0x80 | (code_point >> 6 & 0x3F));
+  out[3] = (char)(0x80 | (code_point & 0x3F));
+  return 4;
+}
+
+/* ---- buf ---- */
+
+enum { BUF_FIRST = 256 };
+
+void buf_init(struct buf *b, size_t max)
+{
+  *b = (struct buf) { .max = max };
+}
+
+void buf_done(struct buf *b)
+{
+  free(b->ptr);
+  *b = (struct buf) { .max = b->max };
+}
+
+void buf_clear(struct buf *b)
+{
+  b->len = 0;
+  b->failed = false;
+  if (b->ptr) b->ptr[0] = '\0';
+}
+
+bool buf_reserve(struct buf *b, size_t n)
+{
+  if (b->failed) return false;
+  if (b->ptr && n < b->cap - b->len) return true; /* one byte stays for the NUL */
+  if (n > b->max || b->len > b->max - n || b->len + n == SIZE_MAX) {
+    b->failed = true;
+    return false;
+  }
+  size_t need = b->len + n + 1, cap = b->cap ? b->cap : BUF_FIRST;
+  while (cap < need && cap <= SIZE_MAX / 2) cap *= 2;
+  if (cap < need) cap = need;
+  char *grown = realloc(b->ptr, cap);
+  if (!grown) {
+    b->failed = true;
+    return false;
+  }
+  b->ptr = grown;
+  b->cap = cap;
+  return true;
+}
+
+bool buf_add(struct buf *b, struct span s)
+{
+  if (!buf_reserve(b, s.len)) return false;
+  if (s.len) memcpy(b->ptr + b->len, s.ptr, s.len);
+  b->len += s.len;
+  b->ptr[b->len] = '\0';
+  return true;
+}
+
+bool buf_add_char(struct buf *b, char c)
+{
+  return buf_add(b, (struct span) { &c, 1 });
+}
+
+bool buf_add_utf8(struct buf *b, uint32_t code_point)
+{
+  char bytes[4];
+  return buf_add(b, (struct span) { bytes, utf8_encode(code_point, bytes) });
+}
+
+bool buf_printf(struct buf *b, const char *format, ...)
+{
+  va_list ap;
+  va_start(ap, format);
+  int n = vsnprintf(NULL, 0, format, ap);
+  va_end(ap);
+  if (n < 0) b->failed = true;
+  if (n < 0 || !buf_reserve(b, (size_t)n)) return false;
+  va_start(ap, format);
+  vsnprintf(b->ptr + b->len, (size_t)n + 1, format, ap);
+  va_end(ap);
+  b->len += (size_t)n;
+  return true;
+}
+
+char *buf_take(struct buf *b, size_t *len)
+{
+  char *ptr = b->ptr;
+  *len = b->len;
+  *b = (struct buf) { .max = b->max };
+  return ptr;
+}
+
+/* ---- arena ---- */
+
+struct arena_chunk {
+  struct arena_chunk *older;
+  size_t size; /* of bytes */
+  max_align_t bytes[];
+};
+
+enum {
+  ARENA_ALIGN = _Alignof(max_align_t),
+  ARENA_FIRST = 8 * 1024,     /* a usual reply fits */
+  ARENA_LARGEST = 512 * 1024, /* chunks double up to here, so that little is left unused */
+};
+
+void arena_init(struct arena *a, size_t max)
+{
+  *a = (struct arena) { .max = max };
+}
+
+static void free_chunks(struct arena_chunk *chunk)
+{
+  while (chunk) {
+    struct arena_chunk *older = chunk->older;
+    free(chunk);
+    chunk = older;
+  }
+}
+
+void arena_done(struct arena *a)
+{
+  free_chunks(a->chunks);
+  *a = (struct arena) { .max = a->max };
+}
+
+void arena_reset(struct arena *a)
+{
+  struct arena_chunk *keep = a->chunks;
+  if (keep && keep->size > ARENA_LARGEST) { /* one huge piece must not stay with its user */
+    free_chunks(keep);
+    keep = NULL;
+  }
+  if (keep) {
+    free_chunks(keep->older);
+    keep->older = NULL;
+  }
+  a->chunks = keep;
+  a->at = keep ? (char *)keep->bytes : NULL;
+  a->end = keep ? a->at + keep->size : NULL;
+  a->used = 0;
+  a->failed = false;
+}
+
+static struct arena_chunk *new_chunk(size_t size)
+{
+  if (size > SIZE_MAX - sizeof(struct arena_chunk)) return NULL;
+  struct arena_chunk *chunk = malloc(sizeof *chunk + size);
+  if (!chunk) return NULL;
+  chunk->older = NULL;
+  chunk->size = size;
+  return chunk;
+}
+
+/* A piece that does not fit. A large one gets a chunk of its own behind the current one, whose
+ * rest stays in use. */
+static void *alloc_from_new_chunk(struct arena *a, size_t n)
+{
+  size_t size = ARENA_FIRST;
+  if (a->chunks) size = a->chunks->size < ARENA_LARGEST / 2 ? a->chunks->size * 2 : ARENA_LARGEST;
+  bool alone = n > size / 2;
+  struct arena_chunk *chunk = new_chunk(alone ? n : size);
+  if (!chunk) return NULL;
+  if (alone && a->chunks) {
+    chunk->older = a->chunks->older;
+    a->chunks->older = chunk;
+    return chunk->bytes;
+  }
+  chunk->older = a->chunks;
+  a->chunks = chunk;
+  a->at = (char *)chunk->bytes + n;
+  a->end = (char *)chunk->bytes + chunk->size;
+  return chunk->bytes;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+  size_t rounded = n ? (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN : ARENA_ALIGN;
+  if (a->failed || rounded < n || rounded > a->max - a->used) {
+    a->failed = true;
+    return NULL;
+  }
+  void *piece = a->at;
+  if ((size_t)(a->end - a->at) >= rounded) {
+    a->at += rounded;
+  } else {
+    piece = alloc_from_new_chunk(a, rounded);
+    a->failed = !piece;
+  }
+  if (piece) a->used += rounded;
+  return piece;
+}
+
+void *arena_zalloc(struct arena *a, size_t count, size_t size)
+{
+  if (size && count > SIZE_MAX / size) {
+    a->failed = true;
+    return NULL;
+  }
+  void *piece = arena_alloc(a, count * size);
+  if (piece) memset(piece, 0, count * size);
+  return piece;
+}
+
+struct span arena_copy(struct arena *a, struct span s)
+{
+  char *copy = s.len < SIZE_MAX ? arena_alloc(a, s.len + 1) : NULL;
+  if (!copy) return (struct span) { NULL, 0 };
+  if (s.len) memcpy(copy, s.ptr, s.len);
+  copy[s.len] = '\0';
+  return (struct span) { copy, s.len };
+}
+
+struct span arena_printf(struct arena *a, const char *format, ...)
+{
+  va_list ap;
+  va_start(ap, format);
+  int n = vsnprintf(NULL, 0, format, ap);
+  va_end(ap);
+  char *text = n >= 0 ? arena_alloc(a, (size_t)n + 1) : NULL;
+  if (!text) return (struct span) { NULL, 0 };
+  va_start(ap, format);
+  vsnprintf(text, (size_t)n + 1, format, ap);
+  va_end(ap);
+  return (struct span) { text, (size_t)n };
+}
