@@ -15,7 +15,7 @@ enum schema_token {
   SCHEMA_JSON_OBJECT_END,
   SCHEMA_JSON_ARRAY,
   SCHEMA_JSON_ARRAY_END,
-  SCHEMA_JSON_KEY,    /* text: the key, decoded */
+  SCHEMA_JSON_KEY,    /* text: the key, decoded; its colon is read as well */
   SCHEMA_JSON_STRING, /* text: the string, decoded */
   SCHEMA_JSON_NUMBER, /* text: its bytes as written */
   SCHEMA_JSON_TRUE,
@@ -31,6 +31,8 @@ enum {
 
 enum schema_json_mode { SCHEMA_JSON_STRICT, SCHEMA_JSON_LENIENT };
 
+struct schema_keys;
+
 /* One reading. Members are read-only for callers; those below the line are the reader's own. */
 struct schema_json {
   struct span text;          /* of the last KEY, STRING (decoded) or NUMBER (as written) */
@@ -42,16 +44,25 @@ struct schema_json {
   struct arena *arena; /* decoded strings that differ from their bytes, sets of seen keys */
   unsigned depth_max;
   enum schema_json_mode mode;
+  int state;                      /* what may come next, see json.c */
+  struct schema_keys *outer_keys; /* of the outermost object; further in by their links */
+  struct schema_keys *keys;       /* of the innermost open object */
+  uint64_t is_object[SCHEMA_DEPTH_SCHEMA / 64]; /* one bit per open container, outermost first */
 };
 
-/* Begins to read text, which must stay while tokens are used. depth_max at most 512. */
+/* Begins to read text, which must stay while tokens are used. depth_max at most
+ * SCHEMA_DEPTH_SCHEMA. What tokens point to lives in text and in arena. */
 void schema_json_init(struct schema_json *r, struct span text, struct arena *arena,
                       unsigned depth_max, enum schema_json_mode mode);
+/* The next token. Errors: SCHEMA_ETRUNCATED where the text ends before its value (at is then its
+ * length; an empty text too), else the code of the fault and its first byte. After ERROR and END
+ * the same is returned again. */
 enum schema_token schema_json_next(struct schema_json *r);
 /* Passes over the value whose first token was just returned, judging its syntax all the same.
- * The end of the text within it is an error. */
+ * False: it has a fault, which is in r->error. */
 bool schema_json_skip(struct schema_json *r, enum schema_token first);
-/* Where the reader stands (the byte behind the last token): how raw bytes of a value are cut out. */
+/* Where the reader stands, the byte behind the last token: the raw bytes of a value are those from
+ * the at of its first token to the offset behind its last. */
 static inline size_t schema_json_offset(const struct schema_json *r)
 {
   return (size_t)(r->next - r->begin);
