@@ -86,6 +86,13 @@ struct rg_endpoint {
   enum rg_files files;
   struct rg_list path_map; /* ours, the peer's, ours, the peer's… */
   enum rg_yes_no music_sign;
+  const void *groups; /* config.c's own: its own settings of groups, or NULL */
+};
+
+/* A framework that the relay dials. */
+struct rg_framework {
+  struct span url, access_token;
+  struct span endpoint; /* its account; empty: the only one */
 };
 
 /* An immutable snapshot; everything in it lives in its arena. */
@@ -105,7 +112,9 @@ struct rg_config {
     struct span listen_host;
     uint16_t listen_port;
     struct span access_token;
-    uint32_t answer_window;
+    uint32_t answer_window; /* seconds */
+    const struct rg_framework *frameworks;
+    size_t framework_count;
   } relay;
   struct {
     bool enabled;
