@@ -1,0 +1,505 @@
+/* turn: see turn.h. */
+#include "plugin/turn.h"
+
+#include <stdlib.h>
+
+#include "plugin/notice.h"
+#include "plugin/preview.h"
+#include "schema/contract.h"
+#include "schema/residue.h"
+
+enum {
+  /* the text, what was read from it, and the frames that it becomes */
+  JOB_ARENA_MAX = 2 * RG_TEXT_MAX + SCHEMA_REPLY_ARENA_MAX + RG_TEXT_MAX,
+  SEND_MS = 20 * 1000,            /* above NapCat's own 10 s (spec/onebot.md 2.4) */
+  MEDIA_MS = 10 * 1000,           /* and what moving the bytes takes */
+  MEDIA_BYTES_PER_S = 128 * 1024, /* half of what NapCat counts with */
+  MEDIA_MS_MAX = 30 * 60 * 1000,  /* NapCat's own cap */
+};
+
+static const struct span none = { NULL, 0 };
+
+static struct span bytes_copy(struct arena *a, struct rg_bytes b)
+{
+  return b.len > 0 ? arena_copy(a, (struct span) { b.ptr, b.len }) : none;
+}
+
+/* Whether the group lets through what does not pass: switched off, or only watched. */
+static bool lets_through(const struct rg_group *group)
+{
+  return !group->enabled || group->mode == RG_MODE_OBSERVE;
+}
+
+/* A folder that is worth hiding: "/" would be in every path. */
+static struct span folder(struct span path)
+{
+  return path.len > 1 ? path : none;
+}
+
+static void settings_fill(struct rg_job *job, const struct rg_job_input *in)
+{
+  const struct rg_group *group = &job->group;
+  struct ob_plan_settings *s = &job->settings;
+  *s = ob_plan_settings_default();
+  s->language = job->config->language;
+  s->mention_all = group->mention_all;
+  s->share_platforms = group->share_platforms;
+  s->card = in->card_as_text ? OB_CARD_TEXT : group->card;
+  s->reactions = group->reactions;
+  if (!group->reactions_handy) {
+    s->reaction_list = group->reaction_list.items;
+    s->reaction_list_count = group->reaction_list.count;
+  }
+  s->roots = group->media.roots.items;
+  s->root_count = group->media.roots.count;
+  for (size_t i = 0; i < s->root_count; i++) {
+    if (span_eq(s->roots[i], in->home)) s->home = arena_copy(&job->arena, in->home);
+  }
+}
+
+struct rg_job *rg_job_new(const struct rg_job_input *in)
+{
+  struct rg_job *job = calloc(1, sizeof *job);
+  if (!job) return NULL;
+  arena_init(&job->arena, JOB_ARENA_MAX);
+  const struct rg_turn *turn = in->turn;
+  job->kind = turn->kind;
+  job->config = rg_config_keep(in->config);
+  job->group = *in->group;
+  job->profile = *in->profile;
+  job->text = arena_copy(&job->arena, in->text);
+  job->target.group_id = bytes_copy(&job->arena, turn->group_id);
+  job->target.user_id = bytes_copy(&job->arena, turn->user_id);
+  job->sender_id = bytes_copy(&job->arena, turn->sender_id);
+  if (turn->kind == RG_KIND_ANSWER) job->message_id = bytes_copy(&job->arena, turn->message_id);
+  settings_fill(job, in);
+  job->hide.home = folder(arena_copy(&job->arena, in->home));
+  job->hide.project = folder(job->config->folder);
+  bool applies = job->group.reactions && job->message_id.len > 0 && job->target.group_id.len > 0;
+  ob_plan_offer(&job->profile, &job->settings, job->group.segments, applies, &job->arena,
+                &job->offer);
+  if (job->arena.failed) {
+    rg_job_free(job);
+    return NULL;
+  }
+  return job;
+}
+
+void rg_job_free(struct rg_job *job)
+{
+  if (!job) return;
+  rg_config_release(job->config);
+  arena_done(&job->arena);
+  free(job);
+}
+
+const struct schema_offer *rg_job_offer(const struct rg_job *job)
+{
+  return &job->offer;
+}
+
+/* text without the control characters that no chat shows, trimmed; *ret in the arena. */
+static enum schema_code plain_text(struct arena *arena, struct span text, struct span *ret,
+                                   struct schema_error *reterr)
+{
+  size_t fault = span_utf8_fault(text);
+  if (fault < text.len) return schema_fail(reterr, SCHEMA_EUTF8, fault, NULL, NULL);
+  char *copy = arena_alloc(arena, text.len + 1);
+  if (!copy) return schema_fail(reterr, SCHEMA_ENOMEM, 0, NULL, NULL);
+  size_t n = 0;
+  for (size_t i = 0; i < text.len; i++) {
+    unsigned char c = (unsigned char)text.ptr[i];
+    if ((c >= ' ' && c != 0x7F) || c == '\n' || c == '\t') copy[n++] = text.ptr[i];
+  }
+  *ret = span_trim((struct span) { copy, n });
+  if (ret->len == 0) return schema_fail(reterr, SCHEMA_EEMPTY, 0, NULL, NULL);
+  return SCHEMA_OK;
+}
+
+/* A reply of one text. */
+static enum schema_code plain_reply(struct rg_job *job, struct span text, struct schema_reply *ret,
+                                    struct schema_error *reterr)
+{
+  struct span clean;
+  enum schema_code code = plain_text(&job->arena, text, &clean, reterr);
+  if (code != SCHEMA_OK) return code;
+  struct schema_segment *segment = arena_zalloc(&job->arena, 1, sizeof *segment);
+  struct schema_message *message = arena_zalloc(&job->arena, 1, sizeof *message);
+  if (!segment || !message) return schema_fail(reterr, SCHEMA_ENOMEM, 0, NULL, NULL);
+  segment->type = SCHEMA_TEXT;
+  segment->text = clean;
+  *message = (struct schema_message) { .segments = segment, .count = 1 };
+  *ret = (struct schema_reply) { .messages = message, .count = 1 };
+  return SCHEMA_OK;
+}
+
+/* The messages that answer as a quote get the id of what they answer (setting `quote`). */
+static bool quote_fill(struct rg_job *job)
+{
+  if (job->group.quote == RG_QUOTE_NEVER || job->message_id.len == 0) return true;
+  struct schema_message *messages = arena_zalloc(&job->arena, job->reply.count, sizeof *messages);
+  if (job->reply.count > 0 && !messages) return false;
+  bool quoted = false;
+  for (size_t i = 0; i < job->reply.count; i++) {
+    messages[i] = job->reply.messages[i];
+    if (messages[i].count == 0 || messages[i].reply_to.len > 0) continue;
+    if (quoted && job->group.quote == RG_QUOTE_FIRST) continue;
+    messages[i].reply_to = job->message_id;
+    quoted = true;
+  }
+  job->reply.messages = messages;
+  return true;
+}
+
+static void refuse(struct rg_job *job, enum schema_code code)
+{
+  job->error.code = code;
+  job->course = RG_COURSE_REFUSED;
+  job->plan = (struct ob_plan) { .steps = NULL };
+  job->parts = NULL;
+}
+
+/* Takes a plan over as what is to be sent. */
+static bool plan_take(struct rg_job *job, const struct ob_plan *plan)
+{
+  struct rg_part *parts = arena_zalloc(&job->arena, plan->count, sizeof *parts);
+  if (plan->count > 0 && !parts) return false;
+  job->plan = *plan;
+  job->parts = parts;
+  job->step = 0;
+  return true;
+}
+
+static void plan_reply(struct rg_job *job)
+{
+  struct ob_plan plan = { .steps = NULL };
+  enum schema_code code = quote_fill(job) ? SCHEMA_OK : SCHEMA_ENOMEM;
+  if (code == SCHEMA_OK) {
+    code = ob_plan_make(&job->profile, &job->target, job->message_id, &job->settings, &job->reply,
+                        &job->arena, &plan, &job->error);
+  }
+  if (code == SCHEMA_OK && !plan_take(job, &plan)) code = SCHEMA_ENOMEM;
+  if (code != SCHEMA_OK) {
+    refuse(job, code);
+    return;
+  }
+  job->course = RG_COURSE_DELIVER;
+}
+
+static void plan_plain(struct rg_job *job)
+{
+  enum schema_code code = plain_reply(job, job->text, &job->reply, &job->error);
+  if (code == SCHEMA_OK) {
+    plan_reply(job);
+  } else {
+    refuse(job, code);
+  }
+}
+
+static void judge_text(struct rg_job *job, struct span text)
+{
+  job->has_verdict = true;
+  schema_judge(&job->offer, &job->hide, text, &job->arena, &job->judgement);
+  job->error = job->judgement.error;
+  switch (job->judgement.verdict) {
+  case SCHEMA_ACCEPT:
+  case SCHEMA_REPAIR:
+    job->reply = job->judgement.reply;
+    plan_reply(job);
+    return;
+  case SCHEMA_CORRECT: job->course = RG_COURSE_CORRECT; return;
+  case SCHEMA_BLOCK: refuse(job, job->error.code); return;
+  }
+}
+
+/* `output: text`: the model's words as they are, but for a tool call written as text. */
+static void judge_plain(struct rg_job *job)
+{
+  size_t at = 0;
+  if (!lets_through(&job->group) && schema_residue_tool_call(job->text, &at)) {
+    refuse(job, schema_fail(&job->error, SCHEMA_ETOOLCALL, at, NULL, NULL));
+    return;
+  }
+  plan_plain(job);
+}
+
+void rg_job_judge(struct rg_job *job)
+{
+  if (!job->group.enabled && job->group.off_means == RG_OFF_MUTE) {
+    job->course = RG_COURSE_SILENT;
+  } else if (job->kind == RG_KIND_NOTICE) {
+    plan_plain(job);
+  } else if (job->group.output == RG_OUTPUT_TEXT) {
+    judge_plain(job);
+  } else {
+    judge_text(job, job->text);
+    bool held = job->course == RG_COURSE_CORRECT || job->course == RG_COURSE_REFUSED;
+    if (held && lets_through(&job->group)) plan_plain(job);
+  }
+}
+
+void rg_job_judge_again(struct rg_job *job, struct span text)
+{
+  struct span kept = arena_copy(&job->arena, text);
+  if (text.len > 0 && !kept.ptr) {
+    refuse(job, SCHEMA_ENOMEM);
+    return;
+  }
+  judge_text(job, kept);
+  if (job->course == RG_COURSE_CORRECT) refuse(job, job->error.code);
+}
+
+bool rg_job_plan_text(struct rg_job *job, struct span text, struct ob_plan *ret)
+{
+  struct schema_reply reply;
+  struct schema_error ignored;
+  return plain_reply(job, text, &reply, &ignored) == SCHEMA_OK &&
+         ob_plan_make(&job->profile, &job->target, none, &job->settings, &reply, &job->arena, ret,
+                      &ignored) == SCHEMA_OK;
+}
+
+bool rg_job_plan_notice(struct rg_job *job)
+{
+  struct span text = rg_notice_text(&job->group, job->config->language);
+  struct ob_plan plan;
+  if (job->kind != RG_KIND_ANSWER || text.len == 0) return false;
+  if (!rg_job_plan_text(job, text, &plan) || !plan_take(job, &plan)) return false;
+  job->is_notice = true;
+  return true;
+}
+
+size_t rg_job_message_chars(const struct rg_job *job, size_t message)
+{
+  size_t chars = 0;
+  for (size_t i = 0; i < job->plan.count; i++) {
+    const struct ob_step *s = &job->plan.steps[i];
+    if (s->kind != OB_STEP_REACTION && s->message == message) chars += s->chars;
+  }
+  return chars;
+}
+
+unsigned rg_job_pause_ms(const struct rg_job *job, size_t step)
+{
+  const struct ob_step *s = &job->plan.steps[step];
+  if (step == 0 || s[-1].kind == OB_STEP_REACTION) return 0;
+  double seconds = job->group.pace.min;
+  if (s[-1].message != s->message) {
+    double wanted = job->group.pace.per_char * (double)rg_job_message_chars(job, s->message);
+    if (wanted > seconds) seconds = wanted;
+    if (seconds > job->group.pace.max) seconds = job->group.pace.max;
+  }
+  return (unsigned)(seconds * 1000);
+}
+
+/* Bytes that the peer moves for a message: those within the frame, or the most that is allowed
+ * where it fetches them itself. 0: no media. */
+static uint64_t media_bytes(const struct rg_job *job, const struct ob_step *step)
+{
+  if (job->is_notice || step->message >= job->reply.count) return 0;
+  const struct schema_message *m = &job->reply.messages[step->message];
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < m->count; i++) {
+    const struct schema_segment *s = &m->segments[i];
+    if (schema_segment_types[s->type].shape != SCHEMA_SHAPE_MEDIA) continue;
+    uint64_t own = s->media_kind == SCHEMA_MEDIA_BASE64 ? s->text.len : job->group.media.max_bytes;
+    if (own > bytes) bytes = own;
+  }
+  return bytes;
+}
+
+unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step)
+{
+  const struct ob_step *s = &job->plan.steps[step];
+  if (s->kind == OB_STEP_REACTION) return RG_REACTION_MS;
+  uint64_t bytes = media_bytes(job, s);
+  uint64_t ms = bytes > 0 ? MEDIA_MS + bytes / MEDIA_BYTES_PER_S * 1000 : 0;
+  if (ms < SEND_MS) return SEND_MS;
+  return ms > MEDIA_MS_MAX ? MEDIA_MS_MAX : (unsigned)ms;
+}
+
+/* --- what the host is told --- */
+
+/* "key": text, or null where there is none. */
+static void write_text_or_null(struct schema_writer *w, const char *key, const char *text)
+{
+  schema_write_key(w, span_of(key));
+  if (text) {
+    schema_write_string(w, span_of(text));
+  } else {
+    schema_write_null(w);
+  }
+}
+
+static void write_fault(const struct rg_job *job, bool faulty, bool with_at,
+                        struct schema_writer *w)
+{
+  const struct schema_error *e = &job->error;
+  const char *why = e->what ? e->what : schema_code_text(e->code);
+  write_text_or_null(w, "code", faulty ? schema_code_word(e->code) : NULL);
+  write_text_or_null(w, "path", faulty ? e->path : NULL);
+  if (with_at) {
+    schema_write_key(w, SPAN("at"));
+    if (faulty) {
+      schema_write_int(w, (int64_t)e->at);
+    } else {
+      schema_write_null(w);
+    }
+  }
+  write_text_or_null(w, "why", faulty ? why : NULL);
+}
+
+static void write_judgement(const struct rg_job *job, bool with_at, struct schema_writer *w)
+{
+  const struct schema_judgement *j = &job->judgement;
+  bool faulty = job->course == RG_COURSE_CORRECT || job->course == RG_COURSE_REFUSED;
+  write_text_or_null(w, "verdict", job->has_verdict ? schema_verdict_word(j->verdict) : NULL);
+  write_fault(job, faulty, with_at, w);
+  schema_write_key(w, SPAN("repairs"));
+  schema_write_array(w);
+  for (size_t i = 0; i < j->repair_count && i < SCHEMA_REPAIR_MAX; i++) {
+    schema_write_string(w, span_of(schema_repair_word(j->repairs[i].kind)));
+  }
+  schema_write_array_end(w);
+}
+
+/* The reply as it was validated, and as a readable text; nothing of a reply that did not pass. */
+static void write_reply(const struct rg_job *job, struct schema_writer *w)
+{
+  bool sound = job->has_verdict ? job->judgement.verdict == SCHEMA_ACCEPT ||
+                                      job->judgement.verdict == SCHEMA_REPAIR
+                                : job->course == RG_COURSE_DELIVER;
+  schema_write_key(w, SPAN("reply"));
+  if (!sound) {
+    schema_write_null(w);
+    schema_write_pair(w, "preview", SPAN(""));
+    return;
+  }
+  schema_write_reply(w, &job->reply, job->offer.offers_reaction);
+  struct buf preview;
+  buf_init(&preview, RG_TEXT_MAX);
+  rg_preview(&job->reply, &preview);
+  schema_write_pair(w, "preview", buf_span(&preview));
+  buf_done(&preview);
+}
+
+static void write_id(struct schema_writer *w, struct span id)
+{
+  schema_write_key(w, SPAN("message_id"));
+  if (id.len > 0) {
+    schema_write_string(w, id);
+  } else {
+    schema_write_null(w);
+  }
+}
+
+static void write_unsent(struct schema_writer *w, struct span action, const char *outcome,
+                         const char *reason)
+{
+  schema_write_object(w);
+  schema_write_pair(w, "action", action);
+  schema_write_pair(w, "outcome", span_of(outcome));
+  schema_write_pair(w, "reason", span_of(reason));
+  schema_write_object_end(w);
+}
+
+static void write_parts(const struct rg_job *job, struct schema_writer *w)
+{
+  size_t count = job->is_notice ? 0 : job->plan.count;
+  schema_write_key(w, SPAN("sent"));
+  schema_write_array(w);
+  for (size_t i = 0; i < count; i++) {
+    if (job->parts[i].state != RG_PART_SENT) continue;
+    schema_write_object(w);
+    schema_write_pair(w, "action", job->plan.steps[i].action);
+    write_id(w, job->parts[i].message_id);
+    schema_write_object_end(w);
+  }
+  schema_write_array_end(w);
+  schema_write_key(w, SPAN("unsent"));
+  schema_write_array(w);
+  for (size_t i = 0; i < count; i++) {
+    const struct rg_part *p = &job->parts[i];
+    struct span action = job->plan.steps[i].action;
+    if (p->state == RG_PART_UNSENT) write_unsent(w, action, ob_outcome_word(p->outcome), p->reason);
+    if (p->state == RG_PART_OPEN) {
+      write_unsent(w, action, "not_tried", job->stopped ? job->stopped : "not_tried");
+    }
+    if (p->card_fell_back) write_unsent(w, action, ob_outcome_word(OB_UNKNOWN), "card_not_shown");
+  }
+  schema_write_array_end(w);
+}
+
+static void write_notice(const struct rg_job *job, struct schema_writer *w)
+{
+  bool sent = job->is_notice && job->plan.count > 0 && job->parts[0].state == RG_PART_SENT;
+  schema_write_key(w, SPAN("notice"));
+  if (!sent) {
+    schema_write_null(w);
+    return;
+  }
+  schema_write_object(w);
+  write_id(w, job->parts[0].message_id);
+  schema_write_object_end(w);
+}
+
+bool rg_job_write_result(const struct rg_job *job, const char *result, struct buf *out)
+{
+  struct schema_writer w = { .out = out };
+  schema_write_object(&w);
+  schema_write_pair(&w, "result", span_of(result));
+  write_text_or_null(&w, "reason", job->stopped);
+  write_judgement(job, false, &w);
+  schema_write_key(&w, SPAN("corrected"));
+  schema_write_bool(&w, job->corrected);
+  write_reply(job, &w);
+  write_parts(job, &w);
+  write_notice(job, &w);
+  schema_write_object_end(&w);
+  return !out->failed;
+}
+
+bool rg_job_write_report(const struct rg_job *job, struct buf *out)
+{
+  struct schema_writer w = { .out = out };
+  schema_write_object(&w);
+  write_judgement(job, true, &w);
+  write_reply(job, &w);
+  schema_write_object_end(&w);
+  return !out->failed;
+}
+
+/* Bytes that are no UTF-8 become U+FFFD: JSON cannot carry them. */
+static void write_raw_answer(struct schema_writer *w, struct span text)
+{
+  struct buf clean;
+  buf_init(&clean, 3 * RG_TEXT_MAX);
+  while (text.len > 0) {
+    size_t good = span_utf8_fault(text);
+    buf_add(&clean, (struct span) { text.ptr, good });
+    if (good == text.len) break;
+    buf_add_utf8(&clean, 0xFFFD);
+    text = (struct span) { text.ptr + good + 1, text.len - good - 1 };
+  }
+  if (clean.failed) w->out->failed = true;
+  schema_write_pair(w, "answer", buf_span(&clean));
+  buf_done(&clean);
+}
+
+bool rg_job_write_request(const struct rg_job *job, struct buf *out)
+{
+  struct schema_writer w = { .out = out };
+  struct buf part;
+  buf_init(&part, RG_TEXT_MAX);
+  schema_write_object(&w);
+  bool made = schema_contract_instruction(&job->offer, &part);
+  schema_write_pair(&w, "instruction", buf_span(&part));
+  buf_clear(&part);
+  made = schema_contract_schema(&job->offer, &part) && made;
+  schema_write_key(&w, SPAN("schema"));
+  schema_write_raw(&w, buf_span(&part));
+  buf_done(&part);
+  write_raw_answer(&w, job->text);
+  write_fault(job, true, false, &w);
+  schema_write_object_end(&w);
+  return made && !out->failed;
+}

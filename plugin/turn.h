@@ -1,0 +1,110 @@
+/* turn: one reply on its way: the submitted text, its verdict, its plan, what became of each step,
+ * and the result that the host is told. Pure CPU: what is sent and when is delivery.c's. */
+#ifndef PLUGIN_TURN_H
+#define PLUGIN_TURN_H
+
+#include "onebot/outcome.h"
+#include "onebot/service.h"
+#include "plugin/config.h"
+#include "plugin/replygate.h"
+#include "schema/print.h"
+#include "schema/verdict.h"
+
+enum {
+  RG_TEXT_MAX = 64 * 1024 * 1024, /* a reply may carry 37 MiB of media as base64, which is 50 MiB */
+  RG_CORRECTION_MS = 30 * 1000,   /* reply.md 92 */
+  RG_REACTION_MS = 3 * 1000,      /* words do not wait longer for a reaction */
+  RG_CARD_LOOK_MS = 3 * 1000,     /* design 8: one look whether a card is there */
+};
+
+/* What is to be done with a job once it was judged. */
+enum rg_course {
+  RG_COURSE_DELIVER, /* plan holds the steps, maybe none */
+  RG_COURSE_CORRECT, /* only the one format-only correction can help */
+  RG_COURSE_REFUSED, /* nothing of it is sent; error says why */
+  RG_COURSE_SILENT,  /* this group is switched off and muted */
+};
+
+/* What became of a step of the plan. */
+struct rg_part {
+  enum { RG_PART_OPEN, RG_PART_SENT, RG_PART_UNSENT } state;
+  struct span message_id;       /* of what was sent; in the job's arena */
+  enum ob_outcome_kind outcome; /* RG_PART_UNSENT: as far as it is known */
+  const char *reason;           /* RG_PART_UNSENT: a word */
+  bool card_fell_back;          /* the card was not shown, its text form was sent in its place */
+};
+
+struct rg_job_input {
+  struct rg_config *config;     /* a reference is taken */
+  const struct rg_group *group; /* what holds for the conversation now */
+  const struct ob_profile *profile;
+  bool card_as_text; /* cards of this endpoint are not shown */
+  struct span home;  /* of this process, or empty */
+  const struct rg_turn *turn;
+  struct span text;
+};
+
+struct rg_conversation;
+
+/* Between rg_job_new and its hand-over to the service thread it belongs to the caller, afterwards
+ * to that thread. */
+struct rg_job {
+  struct rg_job *next; /* delivery's, as the members below up to the blank line */
+  struct rg_conversation *conversation;
+  uint64_t ticket;
+  struct ob_timer timer; /* of the correction */
+  bool corrected;        /* the one correction was asked for */
+  const char *stopped;   /* why nothing more of it is sent: a word, NULL while it runs */
+  size_t step;           /* the next one of the plan */
+
+  int32_t kind; /* enum rg_kind */
+  struct rg_config *config;
+  struct rg_group group;
+  struct ob_profile profile;
+  struct ob_plan_settings settings;
+  struct schema_private hide;
+  struct schema_offer offer;
+  struct arena arena; /* everything below, and what group's and profile's users need */
+  struct span text;
+  struct ob_target target;
+  struct span message_id, sender_id;
+  struct schema_judgement judgement;
+  struct schema_reply reply; /* what is delivered: the judged reply, or plain text */
+  bool has_verdict;          /* false for what is not judged: a notice of the host, output: text */
+  struct schema_error error; /* RG_COURSE_REFUSED, RG_COURSE_CORRECT */
+  enum rg_course course;
+  struct ob_plan plan;
+  struct rg_part *parts; /* one for each step of plan */
+  bool is_notice;        /* plan shows the failure notice in place of the reply */
+};
+
+/* A job with copies of everything that the input lends, not judged yet. NULL: no memory. */
+struct rg_job *rg_job_new(const struct rg_job_input *in);
+void rg_job_free(struct rg_job *job);
+
+/* What the model is offered for this job. */
+const struct schema_offer *rg_job_offer(const struct rg_job *job);
+/* Judges the job's text and plans it; sets course. Linear in the text. */
+void rg_job_judge(struct rg_job *job);
+/* The same with the model's corrected answer; what still is not sound is refused (reply.md 95). */
+void rg_job_judge_again(struct rg_job *job, struct span text);
+/* Makes the failure notice the plan. False: there is none to be sent. */
+bool rg_job_plan_notice(struct rg_job *job);
+/* Plans one plain text for the job's conversation, for what goes beside the reply. */
+bool rg_job_plan_text(struct rg_job *job, struct span text, struct ob_plan *ret);
+
+/* Milliseconds to wait before a step, after the one before it was answered. */
+unsigned rg_job_pause_ms(const struct rg_job *job, size_t step);
+/* How long the answer to a step may take. */
+unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step);
+/* The characters of text in a message of the plan. */
+size_t rg_job_message_chars(const struct rg_job *job, size_t message);
+
+/* Appends what host->complete is asked: {"instruction","schema","answer","code","path","why"}. */
+bool rg_job_write_request(const struct rg_job *job, struct buf *out);
+/* Appends what on_result tells (replygate.h); result is the word. */
+bool rg_job_write_result(const struct rg_job *job, const char *result, struct buf *out);
+/* Appends what check() tells. */
+bool rg_job_write_report(const struct rg_job *job, struct buf *out);
+
+#endif
