@@ -40,6 +40,33 @@ struct span span_trim(struct span s)
   return s;
 }
 
+/* The code points beyond ASCII that show nothing, ascending. */
+static const struct {
+  uint32_t first, last;
+} blanks[] = {
+  { 0xA0, 0xA0 },     { 0x1680, 0x1680 }, { 0x2000, 0x200B }, { 0x2028, 0x2029 },
+  { 0x202F, 0x202F }, { 0x205F, 0x205F }, { 0x3000, 0x3000 }, { 0xFEFF, 0xFEFF },
+};
+
+static bool is_blank(uint32_t code_point)
+{
+  if (code_point < 0x80) return code_point == ' ' || (code_point >= 0x09 && code_point <= 0x0D);
+  for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)
+    if (code_point >= blanks[i].first && code_point <= blanks[i].last) return true;
+  return false;
+}
+
+bool span_is_blank(struct span utf8)
+{
+  size_t i = 0;
+  while (i < utf8.len) {
+    uint32_t code_point;
+    i += utf8_decode(utf8.ptr + i, utf8.len - i, &code_point);
+    if (!is_blank(code_point)) return false;
+  }
+  return true;
+}
+
 size_t span_find(struct span s, struct span needle)
 {
   if (needle.len == 0) return 0;
@@ -89,6 +116,20 @@ size_t utf8_sequence(const char *p, size_t left)
   bool overlong = u[0] == 0xF0 && u[1] < 0x90;
   bool beyond = u[0] == 0xF4 && u[1] > 0x8F;
   return overlong || beyond ? 0 : 4;
+}
+
+size_t utf8_decode(const char *p, size_t left, uint32_t *ret)
+{
+  static const unsigned char lead_bits[5] = { 0, 0x7F, 0x1F, 0x0F, 0x07 };
+  size_t n = utf8_sequence(p, left);
+  if (n == 0) {
+    *ret = 0xFFFD;
+    return left ? 1 : 0;
+  }
+  uint32_t code_point = (unsigned char)p[0] & lead_bits[n];
+  for (size_t i = 1; i < n; i++) code_point = code_point << 6 | ((unsigned char)p[i] & 0x3F);
+  *ret = code_point;
+  return n;
 }
 
 size_t utf8_encode(uint32_t code_point, char out[4])

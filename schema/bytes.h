@@ -39,6 +39,9 @@ bool span_ends(struct span s, struct span suffix);
 bool span_eq_nocase(struct span a, struct span b);
 /* Without the spaces, tabs, CR and LF at both ends. */
 struct span span_trim(struct span s);
+/* Whether nothing can be seen of well-formed UTF-8: it is empty or white space (that of JavaScript's
+ * trim, as chats trim) and zero-width space. */
+bool span_is_blank(struct span utf8);
 /* The offset of needle in s, or s.len where it is absent. */
 size_t span_find(struct span s, struct span needle);
 /* Number of Unicode characters in well-formed UTF-8. */
@@ -48,6 +51,8 @@ size_t span_utf8_fault(struct span s);
 
 /* Length of the well-formed UTF-8 sequence that begins at p (left bytes are there), 0 if none. */
 size_t utf8_sequence(const char *p, size_t left);
+/* Reads the code point at p and returns its length; a byte that begins none reads as U+FFFD. */
+size_t utf8_decode(const char *p, size_t left, uint32_t *ret);
 /* Writes the UTF-8 form of a code point (U+FFFD for a surrogate or beyond U+10FFFF): 1 to 4. */
 size_t utf8_encode(uint32_t code_point, char out[4]);
 

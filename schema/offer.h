@@ -28,7 +28,8 @@ struct schema_offer {
   size_t hint_count;
   enum schema_language language;
   /* Reads our own canonical form (eval plan, the store) instead of a model's: share extension
-   * fields may be absent, messages may have reply_to. Never set for a model. */
+   * fields may be absent, messages may have reply_to, reaction may be null or any string
+   * whether offered or not. Never set for a model. */
   bool canonical;
 };
 
