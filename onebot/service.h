@@ -54,4 +54,24 @@ void ob_timer_clear(struct ob_service *s, struct ob_timer *t); /* also where it 
 /* Milliseconds of the monotonic clock. Any thread. */
 uint64_t ob_now_ms(void);
 
+/* For what lives on the service (clients, listeners); service thread only. */
+
+struct lws_context;
+struct lws_context *ob_service_lws(struct ob_service *s);
+
+/* Something that ob_service_stop must end: a member of its owner. end takes it off and frees it. */
+struct ob_part {
+  struct ob_part *next, **link; /* the service's own */
+  void (*end)(struct ob_part *p);
+};
+void ob_service_add(struct ob_service *s, struct ob_part *p);
+void ob_service_remove(struct ob_part *p); /* also where it was not added */
+
+__attribute__((format(printf, 3, 4))) void
+ob_service_log(struct ob_service *s, enum ob_log_level level, const char *format, ...);
+/* The last line of libwebsockets, "" where there was none since the last call of
+ * ob_service_lws_line_clear: the only place that says why TLS failed. */
+const char *ob_service_lws_line(const struct ob_service *s);
+void ob_service_lws_line_clear(struct ob_service *s);
+
 #endif
