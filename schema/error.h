@@ -32,6 +32,9 @@
   X(ELEAK, "leak", "something that must not leave")                                                \
   X(EERRORPAGE, "error_page", "an error page instead of an answer")                                \
   X(ETOOLONG, "too_long", "too long to be corrected")                                              \
+  /* answers in a caller's own schema */                                                           \
+  X(ENOTPORTABLE, "not_portable", "a schema outside the portable subset")                          \
+  X(EMISFIT, "misfit", "a document of another shape than its schema")                              \
   /* planning for an endpoint */                                                                   \
   X(ETARGET, "target", "no usable group or user")                                                  \
   X(EPROFILE, "profile", "unknown profile")                                                        \
