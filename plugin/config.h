@@ -120,7 +120,8 @@ struct rg_config {
     bool enabled;
     struct rg_ids users;
   } private_chat;
-  const void *groups; /* config.c's own; asked through rg_config_group */
+  const void *groups;       /* config.c's own; asked through rg_config_group */
+  struct rg_list not_built; /* what the file sets and this build does not do yet */
 };
 
 struct rg_config_fault {
@@ -152,6 +153,23 @@ void rg_config_release(struct rg_config *c); /* NULL allowed */
  * Lent by the snapshot. Runtime overrides come on top in settings.h. */
 const struct rg_group *rg_config_group(const struct rg_config *c, const struct rg_endpoint *e,
                                        uint64_t group_id);
+/* Where a value of a group's settings comes from, the weakest first. */
+enum rg_origin {
+  RG_FROM_BUILTIN,
+  RG_FROM_DEFAULT,
+  RG_FROM_GROUP,
+  RG_FROM_ENDPOINT_DEFAULT,
+  RG_FROM_ENDPOINT_GROUP,
+  RG_FROM_OVERRIDE, /* set in the chat: settings.h */
+};
+/* key: its place among the rows of RG_SCOPE_GROUP in config_keys.h. */
+enum rg_origin rg_config_origin(const struct rg_config *c, const struct rg_endpoint *e,
+                                uint64_t group_id, size_t key);
+/* The numbers of the groups that the file names for this endpoint (NULL: for all), ascending. Lent
+ * by the snapshot. */
+struct rg_ids rg_config_named(const struct rg_config *c, const struct rg_endpoint *e);
+
+/* The endpoint of that name, or the only one where name is empty, else NULL. */
 const struct rg_endpoint *rg_config_endpoint(const struct rg_config *c, struct span name);
 
 #endif

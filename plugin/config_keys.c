@@ -1,0 +1,499 @@
+#include "plugin/config_keys.h"
+
+#include "onebot/profile.h"
+#include "schema/segment.h"
+
+#define AT_TOP(member) offsetof(struct rg_config, member)
+#define AT_ENDPOINT(member) offsetof(struct rg_endpoint, member)
+#define AT_GROUP(member) offsetof(struct rg_group, member)
+#define AT_FRAMEWORK(member) offsetof(struct rg_framework, member)
+
+/* Words in the order of their enums. */
+static const char *const languages[] = { "zh", "en", NULL };
+static const char *const log_levels[] = { "error", "warn", "info", "debug", NULL };
+static const char *const files_ways[] = { "base64", "shared", "upload", NULL };
+static const char *const yes_no[] = { "unknown", "yes", "no", NULL };
+static const char *const off_meanings[] = { "pass", "mute", NULL };
+static const char *const modes[] = { "enforce", "observe", NULL };
+static const char *const outputs[] = { "reply", "text", "schema", NULL };
+static const char *const cards[] = { "auto", "music", "ark", "text", NULL };
+static const char *const quotes[] = { "never", "first", "all", NULL };
+static const char *const answerers[] = { "anyone", "asked", NULL };
+static const char *const long_texts[] = { "split", "forward", "refuse", NULL };
+static const char *const schemes[] = { "https", "http", NULL };
+static const char *const deliveries[] = { "auto", "url", "base64", NULL };
+/* These stand for tables of onebot/ and schema/, see rg_key_word. */
+static const char *const segment_types[] = { NULL };
+static const char *const platforms[] = { NULL };
+static const char *const profiles[] = { NULL };
+
+/* clang-format off */
+static const struct rg_key top[] = {
+  { .name = "language", .type = RG_KEY_WORD, .offset = AT_TOP(language), .words = languages,
+    .initial = "zh",
+    .help_en = "Language of notices and of the answers to commands: zh or en.",
+    .help_zh = "提示和命令回答所用的语言：zh 中文，en 英文。" },
+  { .name = "store", .type = RG_KEY_STORE, .offset = AT_TOP(store),
+    .initial = "sqlite:replygate.db", .flags = RG_KEY_ADDRESS, .not_built = "redis:",
+    .help_en = "Where settings made in the chat are kept: sqlite:FILE, or redis://host:6379/0.",
+    .help_zh = "聊天里改的设置存在哪里：sqlite:文件，或 redis://主机:6379/0。" },
+  { .name = "log", .type = RG_KEY_SECTION,
+    .help_en = "The log.", .help_zh = "日志。" },
+  { .name = "log.level", .type = RG_KEY_WORD_TEXT, .offset = AT_TOP(log_level),
+    .words = log_levels, .initial = "info",
+    .help_en = "How much is logged: error, warn, info or debug.",
+    .help_zh = "日志详细程度：error、warn、info、debug。" },
+  { .name = "log.file", .type = RG_KEY_PATH, .offset = AT_TOP(log_file), .initial = "",
+    .help_en = "A file for the log; empty: standard error, or the host's own log.",
+    .help_zh = "日志文件；留空则写到标准错误或宿主的日志。" },
+  { .name = "command_prefix", .type = RG_KEY_PREFIX, .offset = AT_TOP(command_prefix),
+    .initial = "/gate",
+    .help_en = "The word that begins an admin command in the chat.",
+    .help_zh = "聊天里管理命令的开头。" },
+  { .name = "admins", .type = RG_KEY_IDS, .offset = AT_TOP(admins), .initial = "",
+    .example = "[10001]",
+    .help_en = "Accounts that may command in every group, and the only ones in private chats.",
+    .help_zh = "可以在任何群发命令的 QQ 号；私聊里只有他们可以。" },
+  { .name = "notify", .type = RG_KEY_IDS, .offset = AT_TOP(notify), .initial = "",
+    .not_built = "*",
+    .help_en = "Accounts told in private when an endpoint is offline, its token is refused, a "
+               "group is muted, cards fail or the journal cannot be written.",
+    .help_zh = "掉线、令牌被拒、被禁言、卡片失败、记录写不进时私聊通知的 QQ 号。" },
+  { .name = "endpoints", .type = RG_KEY_ENDPOINTS,
+    .help_en = "The OneBot connections, each under a name of your own: one bot account each.",
+    .help_zh = "OneBot 连接，名字自取，一个连接对应一个机器人账号。" },
+  { .name = "relay", .type = RG_KEY_SECTION,
+    .help_en = "The gate: bot frameworks in front of Replygate, which take it for the OneBot "
+               "implementation. Leave the section out if you have none.",
+    .help_zh = "网关：机器人框架把 Replygate 当作 OneBot 实现来连。没有框架就不写这一节。" },
+  { .name = "relay.listen", .type = RG_KEY_RELAY_LISTEN, .initial = "",
+    .example = "127.0.0.1:6700", .not_built = "*",
+    .help_en = "Address and port where frameworks connect; one that is not of this machine only "
+               "needs an access_token.",
+    .help_zh = "框架来连的地址和端口；不是本机地址时必须写 access_token。" },
+  { .name = "relay.access_token", .type = RG_KEY_TEXT, .offset = AT_TOP(relay.access_token),
+    .initial = "", .example = "${RELAY_TOKEN:-}", .flags = RG_KEY_SECRET, .not_built = "*",
+    .help_en = "The token that frameworks must show.",
+    .help_zh = "框架要出示的令牌。" },
+  { .name = "relay.connect", .type = RG_KEY_FRAMEWORKS, .initial = "", .not_built = "*",
+    .help_en = "Frameworks that Replygate dials itself (reverse WebSocket).",
+    .help_zh = "由 Replygate 主动去连的框架（反向 WebSocket）。" },
+  { .name = "relay.answer_window", .type = RG_KEY_COUNT, .offset = AT_TOP(relay.answer_window),
+    .low = 0, .high = 3600, .initial = "30", .not_built = "*",
+    .help_en = "Seconds in which a mention of the bot counts as the message being answered.",
+    .help_zh = "多少秒内 @ 机器人的消息算作正在回答的消息。" },
+  { .name = "private", .type = RG_KEY_SECTION,
+    .help_en = "Private chats of the built-in agent. All other private traffic is judged by "
+               "groups.default.",
+    .help_zh = "内置助手的私聊。其他私聊消息按 groups.default 处理。" },
+  { .name = "private.enabled", .type = RG_KEY_BOOL, .offset = AT_TOP(private_chat.enabled),
+    .initial = "false", .not_built = "*",
+    .help_en = "Whether the built-in agent answers in private chats.",
+    .help_zh = "内置助手是否回答私聊。" },
+  { .name = "private.users", .type = RG_KEY_IDS, .offset = AT_TOP(private_chat.users),
+    .initial = "", .not_built = "*",
+    .help_en = "Whom it answers there.",
+    .help_zh = "只回答这些 QQ 号。" },
+  { .name = "groups", .type = RG_KEY_GROUPS,
+    .help_en = "What holds in the groups: `default` for all, then a group's number with what is "
+               "different there.",
+    .help_zh = "各群的设置：default 是默认值，再按群号写与默认不同的项。" },
+};
+
+static const struct rg_key endpoint[] = {
+  { .name = "connect", .type = RG_KEY_CONNECT, .initial = "", .example = "ws://127.0.0.1:3001",
+    .flags = RG_KEY_ADDRESS,
+    .help_en = "The address of the OneBot implementation (ws:// or wss://), or host: the bot "
+               "framework's own connection is used. Exactly one of connect and listen.",
+    .help_zh = "OneBot 实现的地址（ws:// 或 wss://），或 host：用宿主自己的连接。与 listen 二选一。" },
+  { .name = "listen", .type = RG_KEY_LISTEN, .initial = "", .not_built = "*",
+    .help_en = "Instead of connect: where the OneBot implementation connects to us (reverse "
+               "WebSocket), for example 127.0.0.1:8080/onebot/v11/ws.",
+    .help_zh = "代替 connect：等 OneBot 实现来连（反向 WebSocket），如 127.0.0.1:8080/onebot/v11/ws。" },
+  { .name = "access_token", .type = RG_KEY_TEXT, .offset = AT_ENDPOINT(access_token),
+    .initial = "", .example = "${ONEBOT_TOKEN:-}", .flags = RG_KEY_SECRET,
+    .help_en = "The access token set in the OneBot implementation.",
+    .help_zh = "OneBot 实现里设置的 access token。" },
+  { .name = "profile", .type = RG_KEY_PROFILE, .offset = AT_ENDPOINT(profile), .words = profiles,
+    .initial = "auto",
+    .help_en = "Which implementation it is; auto asks it.",
+    .help_zh = "是哪个实现；auto 自动识别。" },
+  { .name = "profile_override", .type = RG_KEY_FACTS, .offset = AT_ENDPOINT(profile_override),
+    .initial = "", .not_built = "*",
+    .help_en = "Single facts of the profile that are different here, for example {music: no}.",
+    .help_zh = "与该实现的已知情况不同的单项，如 {music: no}。" },
+  { .name = "ca", .type = RG_KEY_PATH, .offset = AT_ENDPOINT(ca), .initial = "",
+    .help_en = "A file of CA certificates for wss, besides the system's.",
+    .help_zh = "wss 用的 CA 证书文件（系统证书之外）。" },
+  { .name = "files", .type = RG_KEY_WORD, .offset = AT_ENDPOINT(files), .words = files_ways,
+    .initial = "base64", .not_built = "shared upload",
+    .help_en = "How local files travel: base64 in the message, shared (the peer sees our folders) "
+               "or upload.",
+    .help_zh = "本地文件怎么传：base64、shared（对方看得到我们的目录）、upload（上传）。" },
+  { .name = "path_map", .type = RG_KEY_PATH_MAP, .offset = AT_ENDPOINT(path_map), .initial = "",
+    .not_built = "*",
+    .help_en = "With files: shared, our folder and the peer's name of it: "
+               "{/srv/media: /app/media}.",
+    .help_zh = "files: shared 时，我们的目录对应对方的哪个目录：{/srv/media: /app/media}。" },
+  { .name = "music_sign", .type = RG_KEY_WORD, .offset = AT_ENDPOINT(music_sign),
+    .words = yes_no, .initial = "unknown",
+    .help_en = "Whether the peer can sign music cards: yes, no or unknown.",
+    .help_zh = "对方能否签名音乐卡片：yes、no、unknown。" },
+  { .name = "groups", .type = RG_KEY_GROUPS,
+    .help_en = "As groups below, for this account only; wins over it.",
+    .help_zh = "同下面的 groups，只对这个账号有效，优先于它。" },
+};
+
+static const struct rg_key group[] = {
+  { .name = "enabled", .type = RG_KEY_BOOL, .offset = AT_GROUP(enabled), .initial = "true",
+    .help_en = "Whether Replygate works here.",
+    .help_zh = "本群是否启用。" },
+  { .name = "off_means", .type = RG_KEY_WORD, .offset = AT_GROUP(off_means),
+    .words = off_meanings, .initial = "pass",
+    .help_en = "With enabled: false, pass lets everything through unjudged, mute lets nothing.",
+    .help_zh = "停用时：pass 全部放行不检查，mute 全部不发。" },
+  { .name = "mode", .type = RG_KEY_WORD, .offset = AT_GROUP(mode), .words = modes,
+    .initial = "enforce",
+    .help_en = "enforce judges and repairs; observe only judges and logs, all goes through.",
+    .help_zh = "enforce 检查并修复；observe 只检查和记录，全部放行。" },
+  { .name = "group_admins", .type = RG_KEY_BOOL, .offset = AT_GROUP(group_admins),
+    .initial = "true",
+    .help_en = "Whether the owner and the admins of a group may command in it.",
+    .help_zh = "群主和群管理员能否在本群发命令。" },
+  { .name = "output", .type = RG_KEY_WORD, .offset = AT_GROUP(output), .words = outputs,
+    .initial = "reply", .not_built = "schema",
+    .help_en = "What the model answers with: reply (the structured reply), text, or schema (JSON "
+               "by the file of output_schema).",
+    .help_zh = "模型的回答形式：reply 结构化回复，text 纯文字，schema 按 output_schema 的 JSON。" },
+  { .name = "output_schema", .type = RG_KEY_PATH, .offset = AT_GROUP(output_schema),
+    .initial = "", .flags = RG_KEY_OPERATOR, .not_built = "*",
+    .help_en = "With output: schema, the file with a portable JSON Schema.",
+    .help_zh = "output: schema 时所用的 JSON Schema 文件。" },
+  { .name = "unwrap", .type = RG_KEY_BOOL, .offset = AT_GROUP(unwrap), .initial = "true",
+    .help_en = "A framework's text that is a structured reply becomes that reply.",
+    .help_zh = "框架发来的文字若是结构化回复，就按回复发送。" },
+  { .name = "segments", .type = RG_KEY_WORDS, .offset = AT_GROUP(segments),
+    .words = segment_types,
+    .initial = "text,mention,image,audio,video,file,markdown,keyboard,share,dice,rps",
+    .help_en = "What a reply may hold, as far as the endpoint can show it; text always may.",
+    .help_zh = "回复可用的内容类型（还要对方支持）；text 总是可用。" },
+  { .name = "reactions", .type = RG_KEY_REACTIONS, .initial = "true",
+    .help_en = "Reactions offered to the model: true (a handy list), false, or a list of ids or "
+               "names: [赞, 笑哭].",
+    .help_zh = "可点的表情回应：true 常用表，false 不用，或列出编号或名称：[赞, 笑哭]。" },
+  { .name = "share_platforms", .type = RG_KEY_WORDS, .offset = AT_GROUP(share_platforms),
+    .words = platforms, .initial = "qq,netease,kugou,kuwo,migu",
+    .help_en = "Music apps in whose name a card may be sent.",
+    .help_zh = "卡片可用哪些音乐平台。" },
+  { .name = "card", .type = RG_KEY_WORD, .offset = AT_GROUP(card), .words = cards,
+    .initial = "auto",
+    .help_en = "How a share is shown: auto (what the endpoint can do), music, ark or text.",
+    .help_zh = "分享的形式：auto 自动，music 音乐卡片，ark 卡片，text 文字。" },
+  { .name = "quote", .type = RG_KEY_WORD, .offset = AT_GROUP(quote), .words = quotes,
+    .initial = "never",
+    .help_en = "Which messages of a reply quote the message being answered: never, first, all.",
+    .help_zh = "回复是否引用对方的消息：never 不引用，first 第一条，all 每条。" },
+  { .name = "mention_all", .type = RG_KEY_BOOL, .offset = AT_GROUP(mention_all),
+    .initial = "false",
+    .help_en = "Whether a reply may mention everyone.",
+    .help_zh = "回复能否 @全体成员。" },
+  { .name = "answer_by", .type = RG_KEY_WORD, .offset = AT_GROUP(answer_by), .words = answerers,
+    .initial = "anyone", .not_built = "*",
+    .help_en = "Who may answer a numbered choice: anyone, or only who was asked.",
+    .help_zh = "谁可以用数字回答选项：anyone 任何人，asked 只有被问的人。" },
+  { .name = "pace", .type = RG_KEY_SECTION,
+    .help_en = "The pause between the messages of a reply, in seconds.",
+    .help_zh = "一条回复的各条消息之间停多久（秒）。" },
+  { .name = "pace.min", .type = RG_KEY_SECONDS, .offset = AT_GROUP(pace.min), .high = 60,
+    .initial = "0.4",
+    .help_en = "Shortest pause.", .help_zh = "最短停顿。" },
+  { .name = "pace.max", .type = RG_KEY_SECONDS, .offset = AT_GROUP(pace.max), .high = 60,
+    .initial = "1.5",
+    .help_en = "Longest pause.", .help_zh = "最长停顿。" },
+  { .name = "pace.per_char", .type = RG_KEY_SECONDS, .offset = AT_GROUP(pace.per_char),
+    .high = 10, .initial = "0.03",
+    .help_en = "Pause for each character of the message.", .help_zh = "每个字的停顿。" },
+  { .name = "rate", .type = RG_KEY_SECTION,
+    .help_en = "How much may be sent.", .help_zh = "发送频率。" },
+  { .name = "rate.per_minute", .type = RG_KEY_COUNT, .offset = AT_GROUP(rate.per_minute),
+    .low = 1, .high = 6000, .initial = "20",
+    .help_en = "Messages a minute in one chat; more of them wait.",
+    .help_zh = "每个聊天每分钟最多几条，多的排队。" },
+  { .name = "long_text", .type = RG_KEY_WORD, .offset = AT_GROUP(long_text),
+    .words = long_texts, .initial = "split", .not_built = "forward",
+    .help_en = "Text beyond long_text_chars: split at paragraphs and sentences, send as one merged "
+               "forward, or refuse.",
+    .help_zh = "文字超过 long_text_chars 时：split 分段，forward 合并转发，refuse 不发。" },
+  { .name = "long_text_chars", .type = RG_KEY_COUNT, .offset = AT_GROUP(long_text_chars),
+    .low = 10, .high = 20000, .initial = "1500",
+    .help_en = "Characters that one message may have.",
+    .help_zh = "一条消息最多多少字。" },
+  { .name = "media", .type = RG_KEY_SECTION,
+    .help_en = "Pictures, voice, videos and files.",
+    .help_zh = "图片、语音、视频、文件。" },
+  { .name = "media.max_bytes", .type = RG_KEY_BYTES, .offset = AT_GROUP(media.max_bytes),
+    .low = 1, .high = 1073741824.0, .initial = "26214400",
+    .help_en = "Largest size of one of them.", .help_zh = "单个最大字节数。" },
+  { .name = "media.roots", .type = RG_KEY_PATHS, .offset = AT_GROUP(media.roots),
+    .initial = "media", .flags = RG_KEY_OPERATOR,
+    .help_en = "Folders from which local files may be sent; the first is where relative paths "
+               "start.",
+    .help_zh = "允许发送本地文件的目录；相对路径从第一个算起。" },
+  { .name = "media.hosts", .type = RG_KEY_HOSTS, .initial = "public", .flags = RG_KEY_OPERATOR,
+    .help_en = "From where media may be fetched: public (any public address), or a list of the "
+               "only hosts.",
+    .help_zh = "可以从哪里取媒体：public 任何公网地址，或列出仅允许的主机。" },
+  { .name = "media.schemes", .type = RG_KEY_WORDS, .offset = AT_GROUP(media.schemes),
+    .words = schemes, .initial = "https,http", .flags = RG_KEY_OPERATOR,
+    .help_en = "Allowed kinds of address.", .help_zh = "允许的地址种类。" },
+  { .name = "media.inspect", .type = RG_KEY_BOOL, .offset = AT_GROUP(media.inspect),
+    .initial = "true", .flags = RG_KEY_OPERATOR, .not_built = "true",
+    .help_en = "Fetch media and look at their bytes before they are sent.",
+    .help_zh = "发送前取回媒体并检查内容。" },
+  { .name = "media.deliver", .type = RG_KEY_WORD, .offset = AT_GROUP(media.deliver),
+    .words = deliveries, .initial = "auto", .not_built = "url base64",
+    .help_en = "How inspected media travel: auto (base64 up to 8 MiB, else the address), url or "
+               "base64.",
+    .help_zh = "媒体怎么发：auto（8 MiB 以内 base64，否则地址）、url、base64。" },
+  { .name = "directives", .type = RG_KEY_SECTION,
+    .help_en = "Rich output directives in a model's text ([[audio_as_voice]], MEDIA: lines …).",
+    .help_zh = "模型文字里的富输出指令（[[audio_as_voice]]、MEDIA: 行等）。" },
+  { .name = "directives.enabled", .type = RG_KEY_BOOL, .offset = AT_GROUP(directives.enabled),
+    .initial = "false", .not_built = "true",
+    .help_en = "Whether they are read.", .help_zh = "是否识别。" },
+  { .name = "directives.media_lines", .type = RG_KEY_BOOL,
+    .offset = AT_GROUP(directives.media_lines), .initial = "false", .not_built = "true",
+    .help_en = "Read MEDIA: lines as attachments.", .help_zh = "把 MEDIA: 行当作附件。" },
+  { .name = "directives.markdown_images", .type = RG_KEY_BOOL,
+    .offset = AT_GROUP(directives.markdown_images), .initial = "false", .not_built = "true",
+    .help_en = "Read Markdown images as attachments.", .help_zh = "把 Markdown 图片当作附件。" },
+  { .name = "failure_notice", .type = RG_KEY_NOTICE, .initial = "default",
+    .help_en = "What people see when an answer could not be sent: default, off, or a text of "
+               "yours.",
+    .help_zh = "回复发不出时的提示：default 默认，off 不提示，或自己写一句。" },
+  { .name = "privacy", .type = RG_KEY_BOOL, .offset = AT_GROUP(privacy), .initial = "true",
+    .flags = RG_KEY_OPERATOR,
+    .help_en = "With false, `last` may show message text.",
+    .help_zh = "false 时 last 可以显示消息原文。" },
+  { .name = "ignore", .type = RG_KEY_IDS, .offset = AT_GROUP(ignore), .initial = "",
+    .help_en = "Accounts whose messages start nothing.",
+    .help_zh = "不理会这些 QQ 号的消息。" },
+};
+
+static const struct rg_key framework[] = {
+  { .name = "url", .type = RG_KEY_URL, .offset = AT_FRAMEWORK(url), .initial = "",
+    .example = "ws://127.0.0.1:8080/onebot/v11/ws", .flags = RG_KEY_ADDRESS,
+    .help_en = "Its address (ws:// or wss://).", .help_zh = "框架的地址（ws:// 或 wss://）。" },
+  { .name = "access_token", .type = RG_KEY_TEXT, .offset = AT_FRAMEWORK(access_token),
+    .initial = "", .flags = RG_KEY_SECRET,
+    .help_en = "The token that it wants.", .help_zh = "框架要求的令牌。" },
+  { .name = "endpoint", .type = RG_KEY_TEXT, .offset = AT_FRAMEWORK(endpoint), .initial = "",
+    .help_en = "The endpoint it works with; may be left out where there is one only.",
+    .help_zh = "对应的连接；只有一个连接时可以不写。" },
+};
+/* clang-format on */
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+_Static_assert(COUNT(group) <= RG_GROUP_KEYS_MAX, "a mask has a bit for each key of a group");
+
+const struct rg_keys rg_keys[RG_SCOPE_COUNT] = {
+  [RG_SCOPE_TOP] = { top, COUNT(top) },
+  [RG_SCOPE_ENDPOINT] = { endpoint, COUNT(endpoint) },
+  [RG_SCOPE_GROUP] = { group, COUNT(group) },
+  [RG_SCOPE_FRAMEWORK] = { framework, COUNT(framework) },
+};
+
+const struct rg_key *rg_key_find(enum rg_scope scope, struct span name)
+{
+  for (size_t i = 0; i < rg_keys[scope].count; i++)
+    if (span_is(name, rg_keys[scope].items[i].name)) return &rg_keys[scope].items[i];
+  return NULL;
+}
+
+size_t rg_key_index(enum rg_scope scope, const struct rg_key *key)
+{
+  return (size_t)(key - rg_keys[scope].items);
+}
+
+const char *rg_key_word(const struct rg_key *key, size_t i)
+{
+  if (key->words == segment_types)
+    return i < SCHEMA_TYPE_COUNT ? schema_segment_types[i].name : NULL;
+  if (key->words == platforms) return i < OB_PLATFORM_COUNT ? ob_apps[i].name : NULL;
+  if (key->words == profiles) {
+    if (i == 0) return "auto";
+    return i <= OB_PROFILE_COUNT ? ob_profiles[i - 1].name : NULL;
+  }
+  return key->words ? key->words[i] : NULL;
+}
+
+size_t rg_key_word_find(const struct rg_key *key, struct span word)
+{
+  const char *candidate;
+  for (size_t i = 0; (candidate = rg_key_word(key, i)); i++)
+    if (span_is(word, candidate)) return i;
+  return SIZE_MAX;
+}
+
+bool rg_key_not_built(const struct rg_key *key, struct span word)
+{
+  if (!key->not_built) return false;
+  struct span list = span_of(key->not_built);
+  if (span_is(list, "*")) return true;
+  while (list.len > 0) {
+    const char *space = memchr(list.ptr, ' ', list.len);
+    size_t n = space ? (size_t)(space - list.ptr) : list.len;
+    struct span one = { list.ptr, n };
+    /* "redis:" stands for every value that begins so */
+    if (span_eq(word, one) || (span_ends(one, SPAN(":")) && span_starts(word, one))) return true;
+    list.ptr += n + (space != NULL);
+    list.len -= n + (space != NULL);
+  }
+  return false;
+}
+
+static void add_words(const struct rg_key *key, const char *comma, struct buf *out)
+{
+  const char *word;
+  for (size_t i = 0; (word = rg_key_word(key, i)); i++) {
+    if (i > 0) buf_add(out, span_of(comma));
+    buf_add(out, span_of(word));
+  }
+}
+
+void rg_key_allowed(const struct rg_key *key, enum schema_language language, struct buf *out)
+{
+  bool en = language == SCHEMA_EN;
+  switch (key->type) {
+  case RG_KEY_BOOL: buf_add(out, en ? SPAN("true or false") : SPAN("true 或 false")); return;
+  case RG_KEY_COUNT:
+  case RG_KEY_BYTES:
+    buf_printf(out, en ? "a whole number from %.0f to %.0f" : "%.0f 到 %.0f 的整数", key->low,
+               key->high);
+    return;
+  case RG_KEY_SECONDS:
+    buf_printf(out, en ? "a number from %g to %g" : "%g 到 %g 的数", key->low, key->high);
+    return;
+  case RG_KEY_WORD:
+  case RG_KEY_WORD_TEXT:
+  case RG_KEY_PROFILE:
+    buf_add(out, en ? SPAN("one of ") : SPAN("以下之一："));
+    add_words(key, en ? ", " : "、", out);
+    return;
+  case RG_KEY_WORDS:
+    buf_add(out, en ? SPAN("a list of ") : SPAN("列表，可选："));
+    add_words(key, en ? ", " : "、", out);
+    return;
+  case RG_KEY_IDS:
+    buf_add(out,
+            en ? SPAN("a list of account numbers, like [10001]") : SPAN("QQ 号列表，如 [10001]"));
+    return;
+  case RG_KEY_TEXT: buf_add(out, en ? SPAN("a text") : SPAN("文字")); return;
+  case RG_KEY_PREFIX:
+    buf_add(out, en ? SPAN("a word without spaces, not only digits, at most 32 characters")
+                    : SPAN("不含空格、不全是数字的一个词，最多 32 个字"));
+    return;
+  case RG_KEY_PATH: buf_add(out, en ? SPAN("a path of a file") : SPAN("文件路径")); return;
+  case RG_KEY_PATHS:
+    buf_add(out, en ? SPAN("a list of folders, like [media]") : SPAN("目录列表，如 [media]"));
+    return;
+  case RG_KEY_STORE:
+    buf_add(out, en ? SPAN("sqlite:FILE or redis://host:6379/0")
+                    : SPAN("sqlite:文件 或 redis://主机:6379/0"));
+    return;
+  case RG_KEY_CONNECT:
+    buf_add(out, en ? SPAN("an address like ws://127.0.0.1:3001 or wss://name/path, or host")
+                    : SPAN("地址，如 ws://127.0.0.1:3001 或 wss://名字/路径，或者 host"));
+    return;
+  case RG_KEY_URL:
+    buf_add(out, en ? SPAN("an address like ws://127.0.0.1:8080/onebot/v11/ws")
+                    : SPAN("地址，如 ws://127.0.0.1:8080/onebot/v11/ws"));
+    return;
+  case RG_KEY_LISTEN:
+    buf_add(out, en ? SPAN("an address with port and path, like 127.0.0.1:8080/onebot/v11/ws")
+                    : SPAN("地址、端口和路径，如 127.0.0.1:8080/onebot/v11/ws"));
+    return;
+  case RG_KEY_RELAY_LISTEN:
+    buf_add(out, en ? SPAN("an address with port, like 127.0.0.1:6700")
+                    : SPAN("地址和端口，如 127.0.0.1:6700"));
+    return;
+  case RG_KEY_FACTS:
+    buf_add(out, en ? SPAN("a mapping like {music: no}") : SPAN("映射，如 {music: no}"));
+    return;
+  case RG_KEY_PATH_MAP:
+    buf_add(out, en ? SPAN("a mapping of absolute folders, like {/srv/media: /app/media}")
+                    : SPAN("绝对路径的映射，如 {/srv/media: /app/media}"));
+    return;
+  case RG_KEY_REACTIONS:
+    buf_add(out, en ? SPAN("true, false, or a list of reactions, like [赞, 76]")
+                    : SPAN("true、false 或表情列表，如 [赞, 76]"));
+    return;
+  case RG_KEY_HOSTS:
+    buf_add(out, en ? SPAN("public, or a list of host names, like [example.com]")
+                    : SPAN("public 或主机名列表，如 [example.com]"));
+    return;
+  case RG_KEY_NOTICE:
+    buf_add(out, en ? SPAN("default, off, or a text") : SPAN("default、off 或一句话"));
+    return;
+  case RG_KEY_SECTION:
+    buf_add(out, en ? SPAN("a mapping with its keys below it, or in { }")
+                    : SPAN("映射：下面缩进写各键，或用 { }"));
+    return;
+  case RG_KEY_ENDPOINTS:
+    buf_add(out, en ? SPAN("a mapping of names to endpoints") : SPAN("名字到连接的映射"));
+    return;
+  case RG_KEY_GROUPS:
+    buf_add(out, en ? SPAN("a mapping of default and group numbers to settings")
+                    : SPAN("default 和群号到设置的映射"));
+    return;
+  case RG_KEY_FRAMEWORKS:
+    buf_add(out, en ? SPAN("a list of {url, access_token, endpoint}")
+                    : SPAN("{url, access_token, endpoint} 的列表"));
+    return;
+  }
+}
+
+/* Changes (one character more, less, other, or two swapped) that make a into b; more than limit is
+ * limit + 1. Bytes stand for characters: names are short and mostly ASCII. */
+static size_t distance(struct span a, struct span b, size_t limit)
+{
+  enum { LONGEST = 64 };
+  if (a.len > LONGEST || b.len > LONGEST) return limit + 1;
+  size_t rows[3][LONGEST + 1];
+  size_t *before = rows[0], *last = rows[1], *now = rows[2];
+  for (size_t j = 0; j <= b.len; j++) last[j] = j;
+  for (size_t i = 1; i <= a.len; i++) {
+    now[0] = i;
+    for (size_t j = 1; j <= b.len; j++) {
+      size_t best = last[j - 1] + (a.ptr[i - 1] != b.ptr[j - 1]);
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      if (i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1] &&
+          before[j - 2] + 1 < best)
+        best = before[j - 2] + 1;
+      now[j] = best;
+    }
+    size_t *free_row = before;
+    before = last;
+    last = now;
+    now = free_row;
+  }
+  return last[b.len] < limit + 1 ? last[b.len] : limit + 1;
+}
+
+struct span rg_nearest(struct span typed, const struct span *candidates, size_t count)
+{
+  /* a third of the word may be wrong, at least one character, at most three */
+  size_t limit = typed.len / 3 > 3 ? 3 : typed.len / 3 > 0 ? typed.len / 3 : 1;
+  struct span best = { NULL, 0 };
+  size_t best_distance = limit + 1;
+  for (size_t i = 0; i < count; i++) {
+    size_t d = distance(typed, candidates[i], limit);
+    if (d < best_distance) {
+      best_distance = d;
+      best = candidates[i];
+    }
+  }
+  return best;
+}
