@@ -190,6 +190,7 @@ bool buf_reserve(struct buf *b, size_t n)
   size_t need = b->len + n + 1, cap = b->cap ? b->cap : BUF_FIRST;
   while (cap < need && cap <= SIZE_MAX / 2) cap *= 2;
   if (cap < need) cap = need;
+  if (cap - 1 > b->max) cap = b->max + 1;
   char *grown = realloc(b->ptr, cap);
   if (!grown) {
     b->failed = true;
