@@ -44,6 +44,7 @@ enum rg_result {
   RG_EBUSY = -4,   /* too much is waiting already; submit later */
   RG_ENOTYET = -5, /* this build has no such function yet */
   RG_ESYSTEM = -6, /* a thread or file could not be had; why says which */
+  RG_ETOOBIG = -7, /* a text above 64 MiB */
 };
 
 enum rg_log_level { RG_LOG_ERROR, RG_LOG_WARN, RG_LOG_INFO, RG_LOG_DEBUG };
@@ -73,12 +74,16 @@ struct rg_host {
   void (*log)(void *ctx, int32_t level, struct rg_bytes line);
   /* For endpoints with `connect: host`: the host's own connection carries this action. */
   void (*send)(void *ctx, struct rg_bytes endpoint, uint64_t ticket, struct rg_bytes action);
-  /* Asks the host's own model for the one format-only correction; answered by completed(). */
+  /* Asks the host's own model for the one format-only correction, without history or tools:
+   * {"instruction","schema","answer","code","path","why"}; answered by completed() within 30 s. */
   void (*complete)(void *ctx, uint64_t ticket, struct rg_bytes request);
   /* An event of an endpoint, byte for byte, but admin commands and numeric taps. */
   void (*on_event)(void *ctx, struct rg_bytes endpoint, struct rg_bytes event);
-  /* How a turn ended: {"result","verdict","code","path","why","repairs","reply","preview",
-   * "sent":[{"action","message_id"}],"unsent":[{"action","reason"}]}. Exactly once a ticket. */
+  /* How a turn ended, exactly once a ticket, maybe before submit returned: {"result","reason",
+   * "verdict","code","path","why","repairs","corrected","reply","preview",
+   * "sent":[{"action","message_id"}],"unsent":[{"action","outcome","reason"}],"notice"}.
+   * result: delivered | nothing | partial_delivery | failed | blocked | cancelled. notice: null, or
+   * {"message_id"} of the failure notice that was sent in the place of the reply. */
   void (*on_result)(void *ctx, uint64_t ticket, struct rg_bytes result);
 };
 

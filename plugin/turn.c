@@ -44,7 +44,6 @@ static void settings_fill(struct rg_job *job, const struct rg_job_input *in)
   s->language = job->config->language;
   s->mention_all = group->mention_all;
   s->share_platforms = group->share_platforms;
-  s->card = in->card_as_text ? OB_CARD_TEXT : group->card;
   s->reactions = group->reactions;
   if (!group->reactions_handy) {
     s->reaction_list = group->reaction_list.items;
@@ -66,7 +65,6 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   job->kind = turn->kind;
   job->config = rg_config_keep(in->config);
   job->group = *in->group;
-  job->profile = *in->profile;
   job->text = arena_copy(&job->arena, in->text);
   job->target.group_id = bytes_copy(&job->arena, turn->group_id);
   job->target.user_id = bytes_copy(&job->arena, turn->user_id);
@@ -75,14 +73,21 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   settings_fill(job, in);
   job->hide.home = folder(arena_copy(&job->arena, in->home));
   job->hide.project = folder(job->config->folder);
-  bool applies = job->group.reactions && job->message_id.len > 0 && job->target.group_id.len > 0;
-  ob_plan_offer(&job->profile, &job->settings, job->group.segments, applies, &job->arena,
-                &job->offer);
   if (job->arena.failed) {
     rg_job_free(job);
     return NULL;
   }
   return job;
+}
+
+bool rg_job_fit(struct rg_job *job, const struct ob_profile *profile, bool card_as_text)
+{
+  job->profile = *profile;
+  job->settings.card = card_as_text ? OB_CARD_TEXT : job->group.card;
+  bool answers = job->message_id.len > 0 && job->target.group_id.len > 0;
+  ob_plan_offer(&job->profile, &job->settings, job->group.segments, job->group.reactions && answers,
+                &job->arena, &job->offer);
+  return !job->arena.failed;
 }
 
 void rg_job_free(struct rg_job *job)
@@ -91,11 +96,6 @@ void rg_job_free(struct rg_job *job)
   rg_config_release(job->config);
   arena_done(&job->arena);
   free(job);
-}
-
-const struct schema_offer *rg_job_offer(const struct rg_job *job)
-{
-  return &job->offer;
 }
 
 /* text without the control characters that no chat shows, trimmed; *ret in the arena. */
@@ -225,6 +225,7 @@ static void judge_plain(struct rg_job *job)
 
 void rg_job_judge(struct rg_job *job)
 {
+  job->judged = true;
   if (!job->group.enabled && job->group.off_means == RG_OFF_MUTE) {
     job->course = RG_COURSE_SILENT;
   } else if (job->kind == RG_KIND_NOTICE) {

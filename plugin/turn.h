@@ -37,9 +37,7 @@ struct rg_part {
 struct rg_job_input {
   struct rg_config *config;     /* a reference is taken */
   const struct rg_group *group; /* what holds for the conversation now */
-  const struct ob_profile *profile;
-  bool card_as_text; /* cards of this endpoint are not shown */
-  struct span home;  /* of this process, or empty */
+  struct span home;             /* of this process, or empty */
   const struct rg_turn *turn;
   struct span text;
 };
@@ -49,13 +47,20 @@ struct rg_conversation;
 /* Between rg_job_new and its hand-over to the service thread it belongs to the caller, afterwards
  * to that thread. */
 struct rg_job {
-  struct rg_job *next; /* delivery's, as the members below up to the blank line */
+  /* delivery's own */
+  struct rg_job *next; /* in its conversation */
   struct rg_conversation *conversation;
   uint64_t ticket;
-  struct ob_timer timer; /* of the correction */
-  bool corrected;        /* the one correction was asked for */
-  const char *stopped;   /* why nothing more of it is sent: a word, NULL while it runs */
-  size_t step;           /* the next one of the plan */
+  size_t bytes;            /* counted as waiting */
+  struct ob_timer timer;   /* of the correction */
+  uint64_t not_before_ms;  /* of the next step */
+  uint64_t stuck_until_ms; /* without a connection it fails then; 0: not stuck */
+  const char *stopped;     /* why nothing more of it is sent: a word; NULL while it runs */
+  bool cancelled;          /* stopped from outside, not by a failure */
+  bool judged;
+  bool corrected;      /* the one correction was asked for */
+  bool notice_decided; /* whether the failure notice goes out */
+  size_t step;         /* the next one of the plan */
 
   int32_t kind; /* enum rg_kind */
   struct rg_config *config;
@@ -80,10 +85,12 @@ struct rg_job {
 
 /* A job with copies of everything that the input lends, not judged yet. NULL: no memory. */
 struct rg_job *rg_job_new(const struct rg_job_input *in);
+/* NULL allowed. */
 void rg_job_free(struct rg_job *job);
 
-/* What the model is offered for this job. */
-const struct schema_offer *rg_job_offer(const struct rg_job *job);
+/* Fits the job to what its endpoint can show; makes job->offer. Before rg_job_judge, and again
+ * where the endpoint turned out to be another. False: no memory. */
+bool rg_job_fit(struct rg_job *job, const struct ob_profile *profile, bool card_as_text);
 /* Judges the job's text and plans it; sets course. Linear in the text. */
 void rg_job_judge(struct rg_job *job);
 /* The same with the model's corrected answer; what still is not sound is refused (reply.md 95). */

@@ -1,0 +1,170 @@
+/* conversation: see conversation.h. */
+#include "plugin/conversation.h"
+
+#include <stdlib.h>
+
+enum {
+  MINUTE_MS = 60 * 1000,
+  BUCKETS_MIN = 64,
+  SWEEP_MIN = 1024,   /* below it forgotten conversations cost nothing worth the look */
+  RATE_MAX = 60 * 60, /* nobody is meant to read more than 60 messages a second */
+};
+
+/* --- rate --- */
+
+static void rate_expire(struct rg_rate *r, uint64_t now_ms)
+{
+  while (r->count > 0 && r->at_ms[r->first] + MINUTE_MS <= now_ms) {
+    r->first = (r->first + 1) % r->capacity;
+    r->count--;
+  }
+}
+
+uint64_t rg_rate_wait(struct rg_rate *r, uint32_t per_minute, uint64_t now_ms)
+{
+  rate_expire(r, now_ms);
+  if (per_minute == 0 || per_minute > RATE_MAX || r->count < per_minute) return 0;
+  size_t deciding = (r->first + r->count - per_minute) % r->capacity;
+  return r->at_ms[deciding] + MINUTE_MS - now_ms;
+}
+
+static bool rate_room(struct rg_rate *r, size_t capacity)
+{
+  if (r->capacity >= capacity) return true;
+  uint64_t *grown = malloc(capacity * sizeof *grown);
+  if (!grown) return false;
+  for (size_t i = 0; i < r->count; i++) grown[i] = r->at_ms[(r->first + i) % r->capacity];
+  free(r->at_ms);
+  r->at_ms = grown;
+  r->capacity = capacity;
+  r->first = 0;
+  return true;
+}
+
+void rg_rate_count(struct rg_rate *r, uint32_t per_minute, uint64_t now_ms)
+{
+  if (per_minute == 0 || per_minute > RATE_MAX) return;
+  rate_expire(r, now_ms);
+  if (!rate_room(r, per_minute) && r->capacity == 0) return;
+  if (r->count == r->capacity) {
+    r->first = (r->first + 1) % r->capacity;
+    r->count--;
+  }
+  r->at_ms[(r->first + r->count) % r->capacity] = now_ms;
+  r->count++;
+}
+
+void rg_rate_done(struct rg_rate *r)
+{
+  free(r->at_ms);
+  *r = (struct rg_rate) { .at_ms = NULL };
+}
+
+/* --- the table --- */
+
+static size_t hash(const struct rg_account *account, bool group, struct span id)
+{
+  uint64_t h = 14695981039346656037u ^ (uintptr_t)account ^ (group ? 1u : 0u); /* FNV-1a */
+  for (size_t i = 0; i < id.len; i++) h = (h ^ (unsigned char)id.ptr[i]) * 1099511628211u;
+  return (size_t)(h ^ h >> 32);
+}
+
+static size_t hash_of(const struct rg_conversation *c)
+{
+  return hash(c->account, c->group, span_of(c->id));
+}
+
+struct rg_conversation *rg_conversation_find(const struct rg_conversations *all,
+                                             const struct rg_account *account, bool group,
+                                             struct span id)
+{
+  if (all->bucket_count == 0) return NULL;
+  struct rg_conversation *c = all->buckets[hash(account, group, id) & (all->bucket_count - 1)];
+  while (c && !(c->account == account && c->group == group && span_is(id, c->id))) c = c->next;
+  return c;
+}
+
+static bool buckets_grow(struct rg_conversations *all)
+{
+  if (all->count < all->bucket_count) return true;
+  size_t count = all->bucket_count > 0 ? 2 * all->bucket_count : BUCKETS_MIN;
+  struct rg_conversation **grown = calloc(count, sizeof *grown);
+  if (!grown) return all->bucket_count > 0; /* longer chains serve as well */
+  for (size_t i = 0; i < all->bucket_count; i++) {
+    for (struct rg_conversation *c = all->buckets[i], *next; c; c = next) {
+      struct rg_conversation **bucket = &grown[hash_of(c) & (count - 1)];
+      next = c->next;
+      c->next = *bucket;
+      *bucket = c;
+    }
+  }
+  free(all->buckets);
+  all->buckets = grown;
+  all->bucket_count = count;
+  return true;
+}
+
+struct rg_conversation *rg_conversation_get(struct rg_conversations *all,
+                                            struct rg_account *account, bool group, struct span id)
+{
+  struct rg_conversation *c = rg_conversation_find(all, account, group, id);
+  if (c) return c;
+  if (id.len >= sizeof c->id || !buckets_grow(all)) return NULL;
+  c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->account = account;
+  c->group = group;
+  memcpy(c->id, id.ptr, id.len);
+  c->tail = &c->head;
+  struct rg_conversation **bucket = &all->buckets[hash_of(c) & (all->bucket_count - 1)];
+  c->next = *bucket;
+  *bucket = c;
+  all->count++;
+  return c;
+}
+
+static void conversation_free(struct rg_conversation *c)
+{
+  rg_keyboard_forget(&c->keyboard);
+  rg_rate_done(&c->rate);
+  free(c);
+}
+
+static bool forgotten(struct rg_conversation *c, uint64_t now_ms)
+{
+  rate_expire(&c->rate, now_ms);
+  bool keyboard = c->keyboard.count > 0 && c->keyboard.until_ms > now_ms;
+  return c->waiting == 0 && !keyboard && c->rate.count == 0 && c->blocked_until_ms <= now_ms &&
+         c->notice_after_ms <= now_ms;
+}
+
+void rg_conversations_sweep(struct rg_conversations *all, uint64_t now_ms)
+{
+  if (all->count < SWEEP_MIN || all->count < all->sweep_at) return;
+  for (size_t i = 0; i < all->bucket_count; i++) {
+    struct rg_conversation **at = &all->buckets[i];
+    while (*at) {
+      struct rg_conversation *c = *at;
+      if (!forgotten(c, now_ms)) {
+        at = &c->next;
+        continue;
+      }
+      *at = c->next;
+      conversation_free(c);
+      all->count--;
+    }
+  }
+  all->sweep_at = 2 * all->count; /* so that looking costs a constant for each new one */
+}
+
+void rg_conversations_done(struct rg_conversations *all)
+{
+  for (size_t i = 0; i < all->bucket_count; i++) {
+    for (struct rg_conversation *c = all->buckets[i], *next; c; c = next) {
+      next = c->next;
+      conversation_free(c);
+    }
+  }
+  free(all->buckets);
+  *all = (struct rg_conversations) { .buckets = NULL };
+}

@@ -1,0 +1,32 @@
+/* delivery: brings jobs to their chats: in order, at a person's pace, each part once. Every chat
+ * is a small machine on the service thread; none waits for another. */
+#ifndef PLUGIN_DELIVERY_H
+#define PLUGIN_DELIVERY_H
+
+#include "onebot/event.h"
+#include "plugin/gate.h"
+
+enum {
+  /* A reconnect after a peer's restart takes a few seconds; a later answer is no answer. */
+  RG_OFFLINE_MS = 10 * 1000,
+  /* QQ says how long a mute lasts only in an event that may be missed. */
+  RG_MUTED_MS = 10 * 60 * 1000,
+  /* Sending on after a refusal as risky is what gets accounts frozen (spec/onebot.md 7.7). */
+  RG_RISK_MS = 5 * 60 * 1000,
+};
+
+/* Puts a job behind the others of its conversation. Takes it. */
+void rg_delivery_add(struct rg_gate *gate, struct rg_job *job);
+/* What is unsent of a ticket is not sent. */
+void rg_delivery_cancel(struct rg_gate *gate, uint64_t ticket);
+/* The host's model has answered the correction; empty: it failed. */
+void rg_delivery_corrected(struct rg_gate *gate, uint64_t ticket, struct span text);
+/* An account's connection came up or went down. */
+void rg_delivery_link_changed(struct rg_gate *gate, struct rg_account *account);
+/* Mutes, recalls and removals that an event tells of. */
+void rg_delivery_notice_event(struct rg_gate *gate, struct rg_account *account,
+                              const struct ob_event *event);
+/* Ends every job as cancelled. All connections must be closed. */
+void rg_delivery_end(struct rg_gate *gate);
+
+#endif

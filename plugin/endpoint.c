@@ -1,0 +1,189 @@
+/* endpoint: see endpoint.h. */
+#include "plugin/endpoint.h"
+
+#include <stdlib.h>
+
+#include "plugin/gate.h"
+
+enum { CARDS_MISSED_MAX = 2 }; /* design 8 */
+
+struct rg_account *rg_account_new(struct rg_gate *gate, struct span name)
+{
+  struct rg_account *account = calloc(1, sizeof *account);
+  char *copy = strndup(name.len > 0 ? name.ptr : "", name.len);
+  if (!account || !copy) {
+    free(copy);
+    free(account);
+    return NULL;
+  }
+  account->gate = gate;
+  account->name = copy;
+  account->profile = ob_profiles[OB_SPEC];
+  account->state = OB_LINK_DOWN;
+  return account;
+}
+
+void rg_account_free(struct rg_account *account)
+{
+  if (!account) return;
+  rg_config_release(account->config);
+  free(account->name);
+  free(account);
+}
+
+static void copy_text(char *to, size_t size, struct span from)
+{
+  size_t len = from.len < size ? from.len : size - 1;
+  if (len > 0) memcpy(to, from.ptr, len);
+  to[len] = '\0';
+}
+
+/* A profile as the operator corrects it; the configuration has checked the words. */
+static struct ob_profile profile_of(const struct rg_endpoint *e, const struct ob_profile *base)
+{
+  struct ob_profile p = *base;
+  const struct rg_list *facts = &e->profile_override;
+  for (size_t i = 0; i + 1 < facts->count; i += 2) {
+    ob_profile_override(&p, facts->items[i], facts->items[i + 1], NULL);
+  }
+  return p;
+}
+
+/* What the connection knows of its peer becomes what other threads may read. */
+static void identity_take(struct rg_account *account, enum ob_link_state state)
+{
+  const struct ob_link *link = account->link;
+  pthread_mutex_lock(&account->gate->mu);
+  account->state = state;
+  if (state == OB_LINK_READY && link) {
+    account->profile = profile_of(account->configured, ob_link_profile(link));
+    account->profile_known = true;
+    copy_text(account->self_id, sizeof account->self_id, ob_link_self_id(link));
+    copy_text(account->version, sizeof account->version, ob_link_version(link));
+  }
+  pthread_mutex_unlock(&account->gate->mu);
+}
+
+static void on_state(void *ctx, enum ob_link_state state, const char *why)
+{
+  struct rg_account *account = ctx;
+  if (account->client) account->link = ob_client_link(account->client);
+  identity_take(account, state);
+  rg_gate_state(account->gate, account, state, why);
+}
+
+static void on_event(void *ctx, struct span json)
+{
+  struct rg_account *account = ctx;
+  rg_gate_event(account->gate, account, json);
+}
+
+static char *text_of(struct span s)
+{
+  return s.len > 0 ? strndup(s.ptr, s.len) : NULL;
+}
+
+static void dial(struct rg_account *account, const struct rg_endpoint *e)
+{
+  struct schema_error error = { .code = SCHEMA_OK };
+  char *url = text_of(e->connect), *token = text_of(e->access_token), *ca = text_of(e->ca);
+  const struct ob_client_options options = {
+    .name = account->name,
+    .url = url,
+    .access_token = token,
+    .ca = ca,
+    .profile = e->profile,
+    .on = { .ctx = account, .state = on_state, .event = on_event },
+  };
+  struct ob_client *client = NULL;
+  enum schema_code code = ob_client_open(account->gate->service, &options, &client, &error);
+  free(url);
+  free(token);
+  free(ca);
+  if (code != SCHEMA_OK) {
+    rg_log_line(&account->gate->log, RG_LOG_ERROR, "endpoint %s: %s", account->name,
+                error.what ? error.what : schema_code_text(code));
+    return;
+  }
+  account->client = client;
+  account->link = ob_client_link(client);
+}
+
+static bool lists_equal(const struct rg_list *a, const struct rg_list *b)
+{
+  bool equal = a->count == b->count;
+  for (size_t i = 0; equal && i < a->count; i++) equal = span_eq(a->items[i], b->items[i]);
+  return equal;
+}
+
+static bool connection_equal(const struct rg_endpoint *a, const struct rg_endpoint *b)
+{
+  return a && b && span_eq(a->connect, b->connect) && span_eq(a->access_token, b->access_token) &&
+         span_eq(a->ca, b->ca) && a->profile == b->profile &&
+         lists_equal(&a->profile_override, &b->profile_override);
+}
+
+void rg_account_configure(struct rg_account *account, struct rg_config *config,
+                          const struct rg_endpoint *e)
+{
+  bool same = connection_equal(account->configured, e);
+  struct rg_config *old = account->config;
+  if (!same) rg_account_close(account);
+  account->config = rg_config_keep(config);
+  account->configured = e;
+  account->cards_missed = 0;
+
+  pthread_mutex_lock(&account->gate->mu);
+  account->cards_as_text = e && e->music_sign == RG_NO;
+  account->cards_trusted = e && e->music_sign == RG_YES;
+  if (!same) {
+    account->profile_known = e && e->profile;
+    if (e) account->profile = profile_of(e, e->profile ? e->profile : &ob_profiles[OB_SPEC]);
+  }
+  pthread_mutex_unlock(&account->gate->mu);
+
+  if (!same && e && e->connect.len > 0) dial(account, e);
+  rg_config_release(old);
+}
+
+void rg_account_close(struct rg_account *account)
+{
+  struct ob_client *client = account->client;
+  if (!client) return;
+  account->client = NULL; /* first: the calls that end now must not find it usable */
+  account->link = NULL;
+  ob_client_close(client);
+  identity_take(account, OB_LINK_DOWN);
+}
+
+bool rg_account_ready(const struct rg_account *account)
+{
+  return account->link && ob_link_state(account->link) == OB_LINK_READY;
+}
+
+void rg_account_call(struct rg_account *account, struct span action, struct span params,
+                     unsigned timeout_ms, void (*done)(void *ctx, const struct ob_answer *answer),
+                     void *ctx)
+{
+  if (account->link) {
+    ob_link_call(account->link, action, params, timeout_ms, done, ctx);
+    return;
+  }
+  const struct ob_answer answer = { .kind = OB_ANSWER_NOT_WRITTEN };
+  done(ctx, &answer);
+}
+
+void rg_account_card_seen(struct rg_account *account, bool shown)
+{
+  account->cards_missed = shown ? 0 : account->cards_missed + 1;
+  if (account->cards_missed < CARDS_MISSED_MAX) return;
+  pthread_mutex_lock(&account->gate->mu);
+  bool already = account->cards_as_text;
+  account->cards_as_text = true;
+  pthread_mutex_unlock(&account->gate->mu);
+  if (already) return;
+  rg_log_line(&account->gate->log, RG_LOG_WARN,
+              "endpoint %s: music cards are accepted but not shown; sending text in their place "
+              "(see music_sign)",
+              account->name);
+}

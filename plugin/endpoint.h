@@ -1,0 +1,56 @@
+/* endpoint: a configured endpoint and its connection: the bot's account there. It lives as long as
+ * its gate; a reload changes what it is connected to. */
+#ifndef PLUGIN_ENDPOINT_H
+#define PLUGIN_ENDPOINT_H
+
+#include "onebot/client.h"
+#include "plugin/config.h"
+
+struct rg_gate;
+
+enum { RG_ID_MAX = 24 }; /* a decimal int64 with sign has 20 */
+
+struct rg_account {
+  struct rg_gate *gate;
+  char *name;
+
+  /* guarded by the gate's mu */
+  struct ob_profile profile; /* with the operator's overrides; spec until it is known */
+  bool profile_known;
+  enum ob_link_state state;
+  char self_id[RG_ID_MAX];
+  char version[64];
+  bool cards_as_text; /* two cards in a row were accepted and not shown, or the operator says so */
+  bool cards_trusted; /* the operator says that this peer signs cards */
+
+  /* service thread only */
+  struct ob_client *client;             /* NULL: not in the configuration, or nothing to dial */
+  struct ob_link *link;                 /* of the connection; NULL with it */
+  const struct rg_endpoint *configured; /* in `config` */
+  struct rg_config *config;             /* what configured is lent by; a reference */
+  unsigned cards_missed;                /* accepted and not shown, in a row */
+};
+
+/* NULL: no memory. */
+struct rg_account *rg_account_new(struct rg_gate *gate, struct span name);
+/* The connection must be closed. NULL allowed. */
+void rg_account_free(struct rg_account *account);
+
+/* What follows: service thread only. */
+
+/* Makes the account what a configuration says of it; e NULL: it is no longer there. Dials again only
+ * where something of the connection changed. */
+void rg_account_configure(struct rg_account *account, struct rg_config *config,
+                          const struct rg_endpoint *e);
+/* Ends the connection. Calls that wait are answered before this returns. */
+void rg_account_close(struct rg_account *account);
+/* Whether an action would reach the peer now. */
+bool rg_account_ready(const struct rg_account *account);
+/* As ob_link_call; without a connection done runs at once with OB_ANSWER_NOT_WRITTEN. */
+void rg_account_call(struct rg_account *account, struct span action, struct span params,
+                     unsigned timeout_ms, void (*done)(void *ctx, const struct ob_answer *answer),
+                     void *ctx);
+/* A card was accepted: was it shown? After two that were not, cards go as text. */
+void rg_account_card_seen(struct rg_account *account, bool shown);
+
+#endif

@@ -1,0 +1,690 @@
+/* gate: see gate.h. What the ABI's functions do on the caller's thread: arguments, judging, the
+ * hand-over to the service thread; and what is done with events. */
+#include "plugin/gate.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "onebot/event.h"
+#include "onebot/id.h"
+#include "plugin/delivery.h"
+#include "plugin/process.h"
+#include "schema/contract.h"
+
+enum {
+  EVENT_ARENA_MAX = 4 * OB_FRAME_MAX, /* the tree of the largest frame */
+  FAULTS_ARENA_MAX = 1024 * 1024,     /* the faults of a configuration, a line each */
+  CONTRACT_MAX = 1024 * 1024,         /* 10 KiB with every type and all faces */
+};
+
+const char *rg_ending_word(enum rg_ending ending)
+{
+  static const char *const words[] = {
+#define X(name, word) word,
+    RG_ENDINGS(X)
+#undef X
+  };
+  return words[ending];
+}
+
+static struct span span_from(struct rg_bytes b)
+{
+  return (struct span) { b.ptr, b.len };
+}
+
+__attribute__((format(printf, 3, 4))) static void tell_why(char *why, size_t cap,
+                                                           const char *format, ...)
+{
+  if (!why || cap == 0) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(why, cap, format, args);
+  va_end(args);
+}
+
+/* --- configuration --- */
+
+/* "path:line:column: what", a line each, as many as there is room for. */
+static void tell_faults(const struct rg_config_faults *faults, const char *path, char *why,
+                        size_t cap)
+{
+  size_t used = 0;
+  if (!why || cap == 0) return;
+  why[0] = '\0';
+  for (size_t i = 0; i < faults->count && used < cap; i++) {
+    const struct rg_config_fault *f = &faults->items[i];
+    int n = snprintf(why + used, cap - used, "%s%s:%zu:%zu: %.*s", i > 0 ? "\n" : "", path, f->line,
+                     f->column, (int)f->what.len, f->what.ptr);
+    if (n < 0) return;
+    used += (size_t)n;
+  }
+}
+
+static struct rg_config *config_load(const char *path, char *why, size_t cap)
+{
+  struct arena arena;
+  struct rg_config_faults faults = { .count = 0 };
+  arena_init(&arena, FAULTS_ARENA_MAX);
+  struct rg_config *config = rg_config_load(span_of(path), &arena, &faults);
+  if (!config) tell_faults(&faults, path, why, cap);
+  arena_done(&arena);
+  return config;
+}
+
+static bool wants_tls(const struct rg_config *config)
+{
+  for (size_t i = 0; i < config->endpoint_count; i++) {
+    if (span_starts(config->endpoints[i].connect, SPAN("wss:"))) return true;
+  }
+  return false;
+}
+
+/* Under mu. */
+static struct rg_account *account_find(const struct rg_gate *gate, struct span name)
+{
+  for (size_t i = 0; i < gate->account_count; i++) {
+    if (span_is(name, gate->accounts[i]->name)) return gate->accounts[i];
+  }
+  return NULL;
+}
+
+static bool account_add(struct rg_gate *gate, struct span name)
+{
+  struct rg_account *account = rg_account_new(gate, name);
+  if (!account) return false;
+  pthread_mutex_lock(&gate->mu);
+  struct rg_account **grown =
+      realloc(gate->accounts, (gate->account_count + 1) * sizeof(struct rg_account *));
+  if (grown) {
+    gate->accounts = grown;
+    gate->accounts[gate->account_count++] = account;
+  }
+  pthread_mutex_unlock(&gate->mu);
+  if (!grown) rg_account_free(account);
+  return grown != NULL;
+}
+
+/* A configuration on its way to the service thread. */
+struct change {
+  struct rg_gate *gate;
+  struct rg_config *config;
+};
+
+/* Service thread: every account becomes what the configuration says of it. Only this thread adds
+ * accounts, so that it may look at them without the lock. */
+static void change_apply(void *arg)
+{
+  const struct change *change = arg;
+  struct rg_gate *gate = change->gate;
+  for (size_t i = 0; i < gate->account_count; i++) {
+    struct rg_account *account = gate->accounts[i];
+    rg_account_configure(account, change->config,
+                         rg_config_endpoint(change->config, span_of(account->name)));
+  }
+}
+
+/* Accounts are made before the configuration is in force, so that a failure changes nothing. */
+static bool accounts_make(struct rg_gate *gate, const struct rg_config *config)
+{
+  for (size_t i = 0; i < config->endpoint_count; i++) {
+    struct span name = config->endpoints[i].name;
+    pthread_mutex_lock(&gate->mu);
+    bool known = account_find(gate, name) != NULL;
+    pthread_mutex_unlock(&gate->mu);
+    if (!known && !account_add(gate, name)) return false;
+  }
+  return true;
+}
+
+/* Takes the reference to config, also on failure. */
+static int32_t config_install(struct rg_gate *gate, struct rg_config *config, char *why, size_t cap)
+{
+  if (!accounts_make(gate, config)) {
+    rg_config_release(config);
+    tell_why(why, cap, "out of memory");
+    return RG_ENOMEM;
+  }
+  if (!rg_log_configure(&gate->log, config->log_level, config->log_file)) {
+    tell_why(why, cap, "log.file cannot be opened for writing: %.*s", (int)config->log_file.len,
+             config->log_file.ptr);
+    rg_config_release(config);
+    return RG_ECONFIG;
+  }
+  pthread_mutex_lock(&gate->mu);
+  struct rg_config *old = gate->config;
+  gate->config = config;
+  pthread_mutex_unlock(&gate->mu);
+  rg_config_release(old);
+  struct change change = { gate, config };
+  return ob_service_run(gate->service, change_apply, &change) ? RG_OK : RG_ESYSTEM;
+}
+
+int32_t rg_gate_reload(struct rg_gate *gate, char *why, size_t cap)
+{
+  if (!gate) return RG_EARGUMENT;
+  struct rg_config *config = config_load(gate->config_path, why, cap);
+  if (!config) {
+    rg_log_line(&gate->log, RG_LOG_WARN, "the configuration has faults; the old one stays");
+    return RG_ECONFIG;
+  }
+  if (wants_tls(config) && !gate->tls) {
+    rg_config_release(config);
+    tell_why(why, cap, "%s: the first wss:// address needs a restart", gate->config_path);
+    return RG_ECONFIG;
+  }
+  int32_t rc = config_install(gate, config, why, cap);
+  if (rc == RG_OK) rg_log_line(&gate->log, RG_LOG_INFO, "the configuration was read anew");
+  return rc;
+}
+
+/* --- opening and closing --- */
+
+static void service_line(void *ctx, enum ob_log_level level, const char *line)
+{
+  struct rg_gate *gate = ctx;
+  rg_log_line(&gate->log, (int32_t)level, "%s", line);
+}
+
+static void gate_free(struct rg_gate *gate)
+{
+  if (!gate) return;
+  for (size_t i = 0; i < gate->account_count; i++) rg_account_free(gate->accounts[i]);
+  free(gate->accounts);
+  rg_conversations_done(&gate->conversations);
+  arena_done(&gate->event_arena);
+  rg_config_release(gate->config);
+  free((void *)gate->home.ptr);
+  free(gate->config_path);
+  rg_log_done(&gate->log);
+  pthread_mutex_destroy(&gate->mu);
+  free(gate);
+}
+
+/* The parts that need nothing but memory. */
+static struct rg_gate *gate_new(const struct rg_host *host, struct span path)
+{
+  struct rg_gate *gate = calloc(1, sizeof *gate);
+  if (!gate) return NULL;
+  memcpy(&gate->host, host, host->size < sizeof gate->host ? host->size : sizeof gate->host);
+  arena_init(&gate->event_arena, EVENT_ARENA_MAX);
+  const char *home = getenv("HOME");
+  char *own_home = home ? strdup(home) : NULL;
+  gate->home = span_of(own_home);
+  gate->config_path = strndup(path.ptr, path.len);
+  bool log = rg_log_init(&gate->log, &gate->host);
+  if (!log || pthread_mutex_init(&gate->mu, NULL) != 0 || !gate->config_path) {
+    if (log) rg_log_done(&gate->log);
+    free(gate->config_path);
+    free(own_home);
+    free(gate);
+    return NULL;
+  }
+  return gate;
+}
+
+static bool host_usable(const struct rg_host *host)
+{
+  return host && host->size >= offsetof(struct rg_host, log) && host->abi == RG_ABI;
+}
+
+int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **ret,
+                     char *why, size_t cap)
+{
+  tell_why(why, cap, "%s", "");
+  if (!host_usable(host) || !ret || config_path.len == 0 ||
+      memchr(config_path.ptr, '\0', config_path.len)) {
+    tell_why(why, cap, "wrong arguments: a host of ABI %u and a path are needed", RG_ABI);
+    return RG_EARGUMENT;
+  }
+  struct rg_gate *gate = gate_new(host, span_from(config_path));
+  if (!gate) {
+    tell_why(why, cap, "out of memory");
+    return RG_ENOMEM;
+  }
+  int32_t rc = RG_ECONFIG;
+  struct rg_config *config = config_load(gate->config_path, why, cap);
+  if (!config) goto fail;
+
+  gate->tls = wants_tls(config);
+  const struct ob_service_options options = {
+    .ctx = gate,
+    .log = service_line,
+    .tls = gate->tls,
+    .process = &rg_process,
+  };
+  struct schema_error error = { .code = SCHEMA_OK };
+  rc = RG_ESYSTEM;
+  if (ob_service_start(&options, &gate->service, &error) != SCHEMA_OK) {
+    rg_config_release(config);
+    tell_why(why, cap, "%s", error.what ? error.what : "the service thread cannot be started");
+    goto fail;
+  }
+  rc = config_install(gate, config, why, cap);
+  if (rc != RG_OK) {
+    ob_service_stop(gate->service);
+    goto fail;
+  }
+  *ret = gate;
+  return RG_OK;
+fail:
+  gate_free(gate);
+  return rc;
+}
+
+static void shut_down(void *arg)
+{
+  struct rg_gate *gate = arg;
+  gate->closing = true;
+  for (size_t i = 0; i < gate->account_count; i++) rg_account_close(gate->accounts[i]);
+  rg_delivery_end(gate);
+}
+
+void rg_gate_close(struct rg_gate *gate)
+{
+  if (!gate) return;
+  ob_service_run(gate->service, shut_down, gate);
+  ob_service_stop(gate->service);
+  gate_free(gate);
+}
+
+/* --- turns --- */
+
+/* The caller's table may be older and shorter than ours. */
+static bool turn_read(const struct rg_turn *turn, struct rg_turn *ret)
+{
+  if (!turn || turn->size < offsetof(struct rg_turn, endpoint)) return false;
+  memset(ret, 0, sizeof *ret);
+  memcpy(ret, turn, turn->size < sizeof *ret ? turn->size : sizeof *ret);
+  return ret->kind >= RG_KIND_ANSWER && ret->kind <= RG_KIND_NOTICE &&
+         (ret->group_id.len > 0) != (ret->user_id.len > 0);
+}
+
+/* The number of a group or user; 0: it is none. */
+static uint64_t id_read(struct rg_bytes id)
+{
+  int64_t n = 0;
+  return ob_id_read(span_from(id), &n) && n > 0 ? (uint64_t)n : 0;
+}
+
+/* What holds for one turn at the moment of the call. */
+struct scene {
+  struct rg_turn turn;
+  struct rg_config *config; /* a reference */
+  struct rg_account *account;
+  const struct rg_group *group;
+  struct ob_profile profile;
+  bool profile_known, card_as_text;
+};
+
+/* The account of an endpoint's name, or the only one. Under mu. */
+static struct rg_account *account_of(const struct rg_gate *gate, struct span name)
+{
+  if (name.len == 0 && gate->config->endpoint_count == 1) name = gate->config->endpoints[0].name;
+  return rg_config_endpoint(gate->config, name) ? account_find(gate, name) : NULL;
+}
+
+static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struct scene *ret)
+{
+  if (!gate || !turn_read(turn, &ret->turn)) return RG_EARGUMENT;
+  bool group = ret->turn.group_id.len > 0;
+  uint64_t id = id_read(group ? ret->turn.group_id : ret->turn.user_id);
+  if (id == 0) return RG_EARGUMENT;
+  pthread_mutex_lock(&gate->mu);
+  ret->account = account_of(gate, span_from(ret->turn.endpoint));
+  if (ret->account) {
+    ret->config = rg_config_keep(gate->config);
+    ret->profile = ret->account->profile;
+    ret->profile_known = ret->account->profile_known;
+    ret->card_as_text = ret->account->cards_as_text;
+  }
+  pthread_mutex_unlock(&gate->mu);
+  if (!ret->account) return RG_EARGUMENT;
+  const struct rg_endpoint *endpoint = rg_config_endpoint(ret->config, span_of(ret->account->name));
+  ret->group = rg_config_group(ret->config, endpoint, group ? id : 0);
+  bool schema = ret->turn.schema.len > 0 || ret->group->output == RG_OUTPUT_SCHEMA;
+  bool dials = endpoint->connect.len > 0;
+  if (dials && !schema) return RG_OK;
+  rg_config_release(ret->config);
+  return RG_ENOTYET;
+}
+
+static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *scene,
+                               struct span text)
+{
+  const struct rg_job_input input = {
+    .config = scene->config,
+    .group = scene->group,
+    .home = gate->home,
+    .turn = &scene->turn,
+    .text = text,
+  };
+  struct rg_job *job = rg_job_new(&input);
+  if (job && rg_job_fit(job, &scene->profile, scene->card_as_text)) return job;
+  rg_job_free(job);
+  return NULL;
+}
+
+/* Counts a turn as waiting, before work is spent on it. */
+static int32_t place_take(struct rg_gate *gate, const struct scene *scene, size_t bytes,
+                          struct rg_conversation **ret, uint64_t *ticket)
+{
+  bool group = scene->turn.group_id.len > 0;
+  struct span id = span_from(group ? scene->turn.group_id : scene->turn.user_id);
+  int32_t rc = RG_EBUSY;
+  pthread_mutex_lock(&gate->mu);
+  if (gate->waiting < RG_WAITING_MAX && bytes <= RG_WAITING_BYTES_MAX - gate->waiting_bytes) {
+    struct rg_conversation *c =
+        rg_conversation_get(&gate->conversations, scene->account, group, id);
+    rc = !c ? RG_ENOMEM : c->waiting < RG_WAITING_CONVERSATION_MAX ? RG_OK : RG_EBUSY;
+    if (rc == RG_OK) {
+      c->waiting++;
+      gate->waiting++;
+      gate->waiting_bytes += bytes;
+      gate->submitted++;
+      *ticket = ++gate->last_ticket;
+      *ret = c;
+    }
+  }
+  pthread_mutex_unlock(&gate->mu);
+  return rc;
+}
+
+static void place_give_back(struct rg_gate *gate, struct rg_conversation *c, size_t bytes)
+{
+  pthread_mutex_lock(&gate->mu);
+  c->waiting--;
+  gate->waiting--;
+  gate->waiting_bytes -= bytes;
+  gate->submitted--;
+  pthread_mutex_unlock(&gate->mu);
+}
+
+static void job_arrives(void *arg)
+{
+  struct rg_job *job = arg;
+  rg_delivery_add(job->conversation->account->gate, job);
+}
+
+int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                       uint64_t *ticket)
+{
+  struct scene scene;
+  struct rg_conversation *conversation = NULL;
+  struct rg_job *job = NULL;
+  uint64_t number = 0;
+  if (text.len > RG_TEXT_MAX) return RG_ETOOBIG;
+  int32_t rc = scene_set(gate, turn, &scene);
+  if (rc != RG_OK) return rc;
+  rc = place_take(gate, &scene, text.len, &conversation, &number);
+  if (rc != RG_OK) goto out;
+  job = job_make(gate, &scene, span_from(text));
+  rc = RG_ENOMEM;
+  if (!job) goto fail;
+  job->conversation = conversation;
+  job->ticket = number;
+  job->bytes = text.len;
+  /* a turn that comes before its endpoint is known is judged once it is */
+  if (scene.profile_known) rg_job_judge(job);
+  if (ticket) *ticket = number; /* before the result can come */
+  rc = RG_ESYSTEM;
+  if (!ob_service_post(gate->service, job_arrives, job)) goto fail;
+  rc = RG_OK;
+  goto out;
+fail:
+  rg_job_free(job);
+  place_give_back(gate, conversation, text.len);
+out:
+  rg_config_release(scene.config);
+  return rc;
+}
+
+/* A word about a ticket on its way to the service thread. */
+struct word {
+  struct rg_gate *gate;
+  uint64_t ticket;
+  size_t len;
+  char text[];
+};
+
+static void cancel_arrives(void *arg)
+{
+  struct word *word = arg;
+  rg_delivery_cancel(word->gate, word->ticket);
+  free(word);
+}
+
+static void completed_arrives(void *arg)
+{
+  struct word *word = arg;
+  rg_delivery_corrected(word->gate, word->ticket, (struct span) { word->text, word->len });
+  free(word);
+}
+
+static int32_t word_post(struct rg_gate *gate, uint64_t ticket, struct span text,
+                         void (*arrives)(void *arg))
+{
+  if (!gate) return RG_EARGUMENT;
+  pthread_mutex_lock(&gate->mu);
+  bool known = ticket > 0 && ticket <= gate->last_ticket;
+  pthread_mutex_unlock(&gate->mu);
+  if (!known) return RG_EARGUMENT;
+  struct word *word = malloc(sizeof *word + text.len);
+  if (!word) return RG_ENOMEM;
+  *word = (struct word) { .gate = gate, .ticket = ticket, .len = text.len };
+  if (text.len > 0) memcpy(word->text, text.ptr, text.len);
+  if (ob_service_post(gate->service, arrives, word)) return RG_OK;
+  free(word);
+  return RG_ESYSTEM;
+}
+
+int32_t rg_gate_cancel(struct rg_gate *gate, uint64_t ticket)
+{
+  return word_post(gate, ticket, SPAN(""), cancel_arrives);
+}
+
+int32_t rg_gate_completed(struct rg_gate *gate, uint64_t ticket, struct rg_bytes text)
+{
+  if (text.len > RG_TEXT_MAX) return RG_ETOOBIG;
+  return word_post(gate, ticket, span_from(text), completed_arrives);
+}
+
+/* --- what asks nothing of the network --- */
+
+static int32_t give(struct buf *from, struct rg_buf *to)
+{
+  if (from->failed) {
+    buf_done(from);
+    return RG_ENOMEM;
+  }
+  to->ptr = buf_take(from, &to->len);
+  return RG_OK;
+}
+
+void rg_gate_release(struct rg_buf *buf)
+{
+  if (!buf) return;
+  free(buf->ptr);
+  *buf = (struct rg_buf) { .ptr = NULL };
+}
+
+int32_t rg_gate_check(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                      struct rg_buf *report)
+{
+  struct scene scene;
+  if (!report) return RG_EARGUMENT;
+  if (text.len > RG_TEXT_MAX) return RG_ETOOBIG;
+  int32_t rc = scene_set(gate, turn, &scene);
+  if (rc != RG_OK) return rc;
+  struct rg_job *job = job_make(gate, &scene, span_from(text));
+  rc = RG_ENOMEM;
+  if (job) {
+    struct buf json;
+    buf_init(&json, 2 * (size_t)RG_TEXT_MAX);
+    rg_job_judge(job);
+    rg_job_write_report(job, &json);
+    rc = give(&json, report);
+  }
+  rg_job_free(job);
+  rg_config_release(scene.config);
+  return rc;
+}
+
+int32_t rg_gate_contract(struct rg_gate *gate, const struct rg_turn *turn, struct rg_buf *schema,
+                         struct rg_buf *instruction)
+{
+  struct scene scene;
+  if (!schema || !instruction) return RG_EARGUMENT;
+  int32_t rc = scene_set(gate, turn, &scene);
+  if (rc != RG_OK) return rc;
+  struct rg_job *job = job_make(gate, &scene, SPAN(""));
+  rc = RG_ENOMEM;
+  if (job) {
+    struct buf a, b;
+    buf_init(&a, CONTRACT_MAX);
+    buf_init(&b, CONTRACT_MAX);
+    schema_contract_schema(&job->offer, &a);
+    schema_contract_instruction(&job->offer, &b);
+    rc = give(&a, schema);
+    if (rc == RG_OK) {
+      rc = give(&b, instruction);
+      if (rc != RG_OK) rg_gate_release(schema);
+    } else {
+      buf_done(&b);
+    }
+  }
+  rg_job_free(job);
+  rg_config_release(scene.config);
+  return rc;
+}
+
+static const char *state_word(enum ob_link_state state)
+{
+  static const char *const words[] = {
+    [OB_LINK_DOWN] = "down",
+    [OB_LINK_OPEN] = "open",
+    [OB_LINK_READY] = "ready",
+    [OB_LINK_REFUSED] = "refused",
+  };
+  return words[state];
+}
+
+static void write_number(struct schema_writer *w, const char *key, uint64_t n)
+{
+  schema_write_key(w, span_of(key));
+  schema_write_int(w, (int64_t)n);
+}
+
+int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *ret)
+{
+  if (!gate || !ret) return RG_EARGUMENT;
+  struct buf json;
+  struct schema_writer w = { .out = &json };
+  buf_init(&json, CONTRACT_MAX);
+  schema_write_object(&w);
+  schema_write_pair(&w, "version", SPAN(RG_VERSION));
+  pthread_mutex_lock(&gate->mu);
+  write_number(&w, "submitted", gate->submitted);
+  write_number(&w, "waiting", gate->waiting);
+  for (int i = 0; i < RG_ENDING_COUNT; i++) write_number(&w, rg_ending_word(i), gate->endings[i]);
+  write_number(&w, "events", gate->events);
+  write_number(&w, "conversations", gate->conversations.count);
+  schema_write_key(&w, SPAN("endpoints"));
+  schema_write_array(&w);
+  for (size_t i = 0; i < gate->account_count; i++) {
+    const struct rg_account *a = gate->accounts[i];
+    if (!rg_config_endpoint(gate->config, span_of(a->name))) continue;
+    schema_write_object(&w);
+    schema_write_pair(&w, "name", span_of(a->name));
+    schema_write_pair(&w, "state", span_of(state_word(a->state)));
+    schema_write_pair(&w, "profile", span_of(a->profile.name));
+    schema_write_pair(&w, "version", span_of(a->version));
+    schema_write_pair(&w, "self_id", span_of(a->self_id));
+    schema_write_object_end(&w);
+  }
+  schema_write_array_end(&w);
+  pthread_mutex_unlock(&gate->mu);
+  schema_write_object_end(&w);
+  return give(&json, ret);
+}
+
+/* --- the host's own connection: the relay's work, not built yet --- */
+
+int32_t rg_gate_outbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes action,
+                         int32_t *verdict, struct rg_buf *edit)
+{
+  (void)endpoint, (void)action, (void)verdict, (void)edit;
+  return gate ? RG_ENOTYET : RG_EARGUMENT;
+}
+
+int32_t rg_gate_inbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes event,
+                        int32_t *verdict, struct rg_buf *edit)
+{
+  (void)endpoint, (void)event, (void)verdict, (void)edit;
+  return gate ? RG_ENOTYET : RG_EARGUMENT;
+}
+
+int32_t rg_gate_response(struct rg_gate *gate, struct rg_bytes endpoint, uint64_t ticket,
+                         struct rg_bytes json)
+{
+  (void)endpoint, (void)ticket, (void)json;
+  return gate ? RG_ENOTYET : RG_EARGUMENT;
+}
+
+/* --- what comes from the connections --- */
+
+void rg_gate_state(struct rg_gate *gate, struct rg_account *account, enum ob_link_state state,
+                   const char *why)
+{
+  bool trouble = state == OB_LINK_DOWN || state == OB_LINK_REFUSED;
+  rg_log_line(&gate->log, trouble ? RG_LOG_WARN : RG_LOG_INFO, "endpoint %s: %s%s%s", account->name,
+              state_word(state), why && *why ? ", " : "", why ? why : "");
+  rg_delivery_link_changed(gate, account);
+}
+
+static void event_pass(struct rg_gate *gate, const struct rg_account *account, struct span json)
+{
+  if (!RG_HAS(&gate->host, on_event)) return;
+  struct span name = span_of(account->name);
+  gate->host.on_event(gate->host.ctx, (struct rg_bytes) { name.ptr, name.len },
+                      (struct rg_bytes) { json.ptr, json.len });
+}
+
+/* A number that answers a keyboard reaches the host as what it stands for. False: it is none. */
+static bool event_tap(struct rg_gate *gate, struct rg_account *account,
+                      const struct ob_event *event)
+{
+  bool group = event->type == OB_EVENT_GROUP;
+  if (!group && event->type != OB_EVENT_PRIVATE) return false;
+  pthread_mutex_lock(&gate->mu);
+  const struct rg_conversation *c = rg_conversation_find(&gate->conversations, account, group,
+                                                         group ? event->group_id : event->user_id);
+  pthread_mutex_unlock(&gate->mu);
+  struct span payload;
+  if (!c || !rg_keyboard_tap(&c->keyboard, event->text, event->user_id, ob_now_ms(), &payload)) {
+    return false;
+  }
+  struct buf edited;
+  buf_init(&edited, 2 * (size_t)OB_FRAME_MAX);
+  bool made = rg_keyboard_event(event->tree, payload, &edited);
+  if (made) event_pass(gate, account, buf_span(&edited));
+  buf_done(&edited);
+  return made;
+}
+
+void rg_gate_event(struct rg_gate *gate, struct rg_account *account, struct span json)
+{
+  struct ob_event event;
+  pthread_mutex_lock(&gate->mu);
+  gate->events++;
+  pthread_mutex_unlock(&gate->mu);
+  arena_reset(&gate->event_arena);
+  struct span self_id = span_of(account->self_id); /* only this thread writes it */
+  if (ob_event_read(json, self_id, &gate->event_arena, &event, NULL) != SCHEMA_OK) {
+    rg_log_line(&gate->log, RG_LOG_WARN, "endpoint %s: an event of %zu bytes could not be read",
+                account->name, json.len);
+    return;
+  }
+  if (event.type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, &event);
+  if (!event_tap(gate, account, &event)) event_pass(gate, account, json);
+}

@@ -1,0 +1,82 @@
+/* gate: one instance of the plugin. Its functions are those of the ABI (replygate.h), which say
+ * what each takes, gives and returns; below them is what the parts of an instance share. */
+#ifndef PLUGIN_GATE_H
+#define PLUGIN_GATE_H
+
+#include "plugin/conversation.h"
+#include "plugin/log.h"
+
+enum {
+  RG_WAITING_MAX = 1024,            /* turns of an instance: minutes of backlog for a busy bot */
+  RG_WAITING_CONVERSATION_MAX = 32, /* of one chat: nobody waits for the 33rd answer */
+  RG_WAITING_BYTES_MAX = 256 * 1024 * 1024, /* of text: four of the largest replies */
+};
+
+/* How turns ended, one X a word of on_result's "result". */
+#define RG_ENDINGS(X)                                                                              \
+  X(DELIVERED, "delivered")                                                                        \
+  X(NOTHING, "nothing")                                                                            \
+  X(PARTIAL, "partial_delivery")                                                                   \
+  X(FAILED, "failed")                                                                              \
+  X(BLOCKED, "blocked")                                                                            \
+  X(CANCELLED, "cancelled")
+
+enum rg_ending {
+#define X(name, word) RG_ENDING_##name,
+  RG_ENDINGS(X)
+#undef X
+      RG_ENDING_COUNT
+};
+
+const char *rg_ending_word(enum rg_ending ending);
+
+struct rg_gate {
+  struct rg_host host; /* a copy; what the host's table does not reach is zero */
+  struct rg_log log;
+  struct ob_service *service;
+  struct span home; /* of the process's user, or empty; owned */
+  char *config_path;
+  bool tls; /* wss:// can be dialled */
+
+  pthread_mutex_t mu; /* guards the members below, down to the blank line */
+  struct rg_config *config;
+  struct rg_account **accounts;
+  size_t account_count;
+  struct rg_conversations conversations;
+  uint64_t last_ticket;
+  size_t waiting, waiting_bytes;
+  uint64_t submitted, events, endings[RG_ENDING_COUNT];
+
+  struct rg_conversation *active; /* those with jobs; service thread only, as what follows */
+  struct arena event_arena;
+  bool closing;
+};
+
+/* The ABI's functions. */
+int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **gate,
+                     char *why, size_t cap);
+int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                       uint64_t *ticket);
+int32_t rg_gate_cancel(struct rg_gate *gate, uint64_t ticket);
+int32_t rg_gate_outbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes action,
+                         int32_t *verdict, struct rg_buf *edit);
+int32_t rg_gate_inbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes event,
+                        int32_t *verdict, struct rg_buf *edit);
+int32_t rg_gate_response(struct rg_gate *gate, struct rg_bytes endpoint, uint64_t ticket,
+                         struct rg_bytes json);
+int32_t rg_gate_completed(struct rg_gate *gate, uint64_t ticket, struct rg_bytes text);
+int32_t rg_gate_contract(struct rg_gate *gate, const struct rg_turn *turn, struct rg_buf *schema,
+                         struct rg_buf *instruction);
+int32_t rg_gate_check(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                      struct rg_buf *report);
+int32_t rg_gate_reload(struct rg_gate *gate, char *why, size_t cap);
+int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *json);
+void rg_gate_release(struct rg_buf *buf);
+void rg_gate_close(struct rg_gate *gate);
+
+/* What an account's connection tells. Service thread. */
+void rg_gate_state(struct rg_gate *gate, struct rg_account *account, enum ob_link_state state,
+                   const char *why);
+void rg_gate_event(struct rg_gate *gate, struct rg_account *account, struct span json);
+
+#endif

@@ -1,0 +1,51 @@
+/* process: see process.h. */
+#include "plugin/process.h"
+
+#include <libwebsockets.h>
+#include <pthread.h>
+
+static pthread_mutex_t context_mu = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t emitter_once = PTHREAD_ONCE_INIT;
+
+/* Where the lines of the calling thread go. */
+static _Thread_local struct {
+  void (*line)(void *ctx, enum ob_log_level level, const char *text);
+  void *ctx;
+} sink;
+
+static void context_lock(void)
+{
+  pthread_mutex_lock(&context_mu);
+}
+
+static void context_unlock(void)
+{
+  pthread_mutex_unlock(&context_mu);
+}
+
+static void emit(int level, const char *text)
+{
+  if (!sink.line) return;
+  enum ob_log_level ours = level == LLL_ERR    ? OB_LOG_ERROR
+                           : level == LLL_WARN ? OB_LOG_WARN
+                                               : OB_LOG_DEBUG;
+  sink.line(sink.ctx, ours, text);
+}
+
+static void emitter_set(void)
+{
+  lws_set_log_level(LLL_ERR | LLL_WARN, emit);
+}
+
+static void sink_set(void (*line)(void *ctx, enum ob_log_level level, const char *text), void *ctx)
+{
+  pthread_once(&emitter_once, emitter_set);
+  sink.line = line;
+  sink.ctx = ctx;
+}
+
+const struct ob_process rg_process = {
+  .lock = context_lock,
+  .unlock = context_unlock,
+  .sink = sink_set,
+};
