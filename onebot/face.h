@@ -11,8 +11,10 @@ struct ob_face {
   uint8_t type; /* 1 face, 2 emoji (decimal code point) */
 };
 
-extern const struct ob_face ob_faces[];
+extern const struct ob_face ob_faces[]; /* by number */
 extern const size_t ob_face_count;
+extern const uint16_t
+    ob_faces_by_name[]; /* indices by name, then proven ones first, then by number */
 /* The handy list of spec/onebot.md 4.3, offered where `reactions: true`. Ids, with the names of ob_faces. */
 extern const char *const ob_faces_handy[];
 extern const size_t ob_face_handy_count;
