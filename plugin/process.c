@@ -1,11 +1,14 @@
 /* process: see process.h. */
 #include "plugin/process.h"
 
+#include <curl/curl.h>
 #include <libwebsockets.h>
 #include <pthread.h>
 
 static pthread_mutex_t context_mu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t emitter_once = PTHREAD_ONCE_INIT;
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+static bool curl_ready;
 
 /* Where the lines of the calling thread go. */
 static _Thread_local struct {
@@ -49,3 +52,14 @@ const struct ob_process rg_process = {
   .unlock = context_unlock,
   .sink = sink_set,
 };
+
+static void curl_begin(void)
+{
+  curl_ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
+
+bool rg_process_curl(void)
+{
+  pthread_once(&curl_once, curl_begin);
+  return curl_ready;
+}

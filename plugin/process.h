@@ -9,4 +9,7 @@
  * taken back (the module is never unloaded) and finds its instance by the calling thread. */
 extern const struct ob_process rg_process;
 
+/* libcurl, initialised at the first call. False: it could not be. Any thread. */
+bool rg_process_curl(void);
+
 #endif

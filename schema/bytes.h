@@ -16,7 +16,12 @@ struct span {
   size_t len;
 };
 
-#define SPAN(literal) ((struct span) { "" literal, sizeof(literal) - 1 })
+#define SPAN(literal) ((struct span)SPAN_INIT(literal))
+/* the same where C wants a constant: in static tables */
+#define SPAN_INIT(literal)                                                                         \
+  {                                                                                                \
+    "" literal, sizeof(literal) - 1                                                                \
+  }
 
 static inline struct span span_of(const char *z)
 {

@@ -1,0 +1,287 @@
+#include "plugin/media_ref.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "schema/address.h"
+
+/* ---- addresses ---- */
+
+/* The host of http://host:port/… or https://…, brackets of IPv6 taken off; empty: none, or the
+ * address names a user. */
+static struct span host_of(struct span url)
+{
+  size_t at = span_find(url, SPAN("://"));
+  struct span rest = { url.ptr + at + 3, at + 3 <= url.len ? url.len - at - 3 : 0 };
+  size_t end = 0;
+  while (end < rest.len && !memchr("/?#", rest.ptr[end], 3)) end++;
+  struct span host = { rest.ptr, end };
+  /* whatever two readers of an address may see differently is no host */
+  for (size_t i = 0; i < host.len; i++)
+    if ((unsigned char)host.ptr[i] <= ' ' || memchr("@\\%", host.ptr[i], 3))
+      return (struct span) { 0 };
+  if (host.len && host.ptr[0] == '[') {
+    const char *close = memchr(host.ptr, ']', host.len);
+    if (!close) return (struct span) { 0 };
+    return (struct span) { host.ptr + 1, (size_t)(close - host.ptr) - 1 };
+  }
+  const char *colon = memchr(host.ptr ? host.ptr : "", ':', host.len);
+  if (colon) host.len = (size_t)(colon - host.ptr);
+  return host;
+}
+
+/* Names that never are public; numbers are judged by the table, names at connect time. */
+static bool is_public_name(struct span host)
+{
+  static const struct span local[] = { SPAN_INIT("localhost"), SPAN_INIT("local"),
+                                       SPAN_INIT("internal"), SPAN_INIT("lan"),
+                                       SPAN_INIT("home.arpa") };
+  char z[256];
+  uint8_t ip[16];
+  struct in_addr ip4;
+  if (host.len && host.ptr[host.len - 1] == '.') host.len--;
+  if (host.len == 0 || host.len >= sizeof z) return false;
+  memcpy(z, host.ptr, host.len);
+  z[host.len] = '\0';
+  if (inet_pton(AF_INET6, z, ip) == 1) return schema_address_is_public6(ip);
+  /* also 2130706433, 0x7f.1 and whatever else the resolver would take as a number */
+  if (inet_aton(z, &ip4)) return schema_address_is_public4((const uint8_t *)&ip4);
+  for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
+    struct span name = local[i], tail = host;
+    if (host.len > name.len) {
+      if (host.ptr[host.len - name.len - 1] != '.') continue;
+      tail = (struct span) { host.ptr + host.len - name.len, name.len };
+    }
+    if (span_eq_nocase(tail, name)) return false;
+  }
+  return true;
+}
+
+/* A listed host is meant with its sub-domains. */
+static bool is_listed(const struct rg_list *hosts, struct span host)
+{
+  for (size_t i = 0; i < hosts->count; i++) {
+    struct span name = hosts->items[i];
+    if (span_eq_nocase(host, name)) return true;
+    if (host.len <= name.len || host.ptr[host.len - name.len - 1] != '.') continue;
+    struct span tail = { host.ptr + host.len - name.len, name.len };
+    if (span_eq_nocase(tail, name)) return true;
+  }
+  return false;
+}
+
+const char *rg_media_url_fault(const struct rg_group *settings, bool directive, struct span url)
+{
+  static const struct span schemes[] = { SPAN_INIT("https://"), SPAN_INIT("http://") }; /* by bit */
+  uint32_t allowed = directive ? 1u : settings->media.schemes;
+  bool ok = false;
+  for (size_t i = 0; i < 2; i++) {
+    struct span head = { url.ptr, schemes[i].len };
+    ok = ok || (allowed >> i & 1u && url.len > head.len && span_eq_nocase(head, schemes[i]));
+  }
+  if (!ok) return "scheme";
+  struct span host = host_of(url);
+  if (host.len == 0) return "host";
+  if (settings->media.public_hosts) return is_public_name(host) ? NULL : "host";
+  return is_listed(&settings->media.hosts, host) ? NULL : "host";
+}
+
+/* ---- paths ---- */
+
+struct span rg_media_home(void)
+{
+  return span_of(getenv("HOME"));
+}
+
+static bool is_inside(struct span root, struct span path)
+{
+  while (root.len > 1 && root.ptr[root.len - 1] == '/') root.len--;
+  if (root.len == 1 && root.ptr[0] == '/') return true;
+  return root.len && span_starts(path, root) && (path.len == root.len || path.ptr[root.len] == '/');
+}
+
+static bool is_inside_any(const struct rg_list *roots, struct span path)
+{
+  for (size_t i = 0; i < roots->count; i++)
+    if (is_inside(roots->items[i], path)) return true;
+  return false;
+}
+
+static bool has_parent_part(struct span path)
+{
+  for (size_t at = 0; at < path.len;) {
+    const char *slash = memchr(path.ptr + at, '/', path.len - at);
+    size_t end = slash ? (size_t)(slash - path.ptr) : path.len;
+    if (end - at == 2 && memcmp(path.ptr + at, "..", 2) == 0) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+static int hex_value(char c)
+{
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/* The path of file:///…, percent-decoded; empty where it names a host or a code is broken. */
+static struct span decode_file_url(struct span url, struct arena *arena)
+{
+  struct span in = { url.ptr + 7, url.len - 7 };
+  if (in.len == 0 || in.ptr[0] != '/') return (struct span) { 0 };
+  char *out = arena_alloc(arena, in.len);
+  size_t n = 0;
+  for (size_t i = 0; out && i < in.len; i++) {
+    if (in.ptr[i] != '%') {
+      out[n++] = in.ptr[i];
+      continue;
+    }
+    int high = i + 2 < in.len ? hex_value(in.ptr[i + 1]) : -1;
+    int low = high >= 0 ? hex_value(in.ptr[i + 2]) : -1;
+    if (low < 0) return (struct span) { 0 };
+    out[n++] = (char)(high << 4 | low);
+    i += 2;
+  }
+  return (struct span) { out, n };
+}
+
+const char *rg_media_path_fault(const struct rg_list *roots, struct span home, struct span path,
+                                struct arena *arena, struct span *ret)
+{
+  if (span_starts(path, SPAN("file://"))) path = decode_file_url(path, arena);
+  if (path.len == 0 || path.len >= PATH_MAX || memchr(path.ptr, '\0', path.len)) return "path";
+  if (roots->count == 0 || has_parent_part(path)) return "path";
+  struct span whole;
+  if (path.ptr[0] == '/')
+    whole = arena_copy(arena, path);
+  else if (span_starts(path, SPAN("~/")))
+    whole = arena_printf(arena, "%.*s%.*s", (int)home.len, home.ptr ? home.ptr : "",
+                         (int)path.len - 1, path.ptr + 1);
+  else
+    whole = arena_printf(arena, "%.*s/%.*s", (int)roots->items[0].len, roots->items[0].ptr,
+                         (int)path.len, path.ptr);
+  if (!whole.ptr || whole.ptr[0] != '/' || !is_inside_any(roots, whole)) return "path";
+  *ret = whole;
+  return NULL;
+}
+
+/* Whether the open file, by its real name, lies inside a root, by that one's real name. */
+static bool is_really_inside(const struct rg_list *roots, int fd)
+{
+  char link[64], real[PATH_MAX], root[PATH_MAX], root_real[PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(link, real, sizeof real);
+  if (n <= 0 || (size_t)n >= sizeof real) return false;
+  for (size_t i = 0; i < roots->count; i++) {
+    struct span r = roots->items[i];
+    if (r.len >= sizeof root) continue;
+    memcpy(root, r.ptr, r.len);
+    root[r.len] = '\0';
+    if (realpath(root, root_real) &&
+        is_inside(span_of(root_real), (struct span) { real, (size_t)n }))
+      return true;
+  }
+  return false;
+}
+
+int rg_media_path_open(const struct rg_list *roots, const char *path)
+{
+  char link[64];
+  struct stat st;
+  int fd = -1;
+  /* O_PATH touches neither a device nor a FIFO; what is judged is what is then read */
+  int handle = open(path, O_PATH | O_CLOEXEC);
+  if (handle < 0) return -1;
+  if (fstat(handle, &st) == 0 && S_ISREG(st.st_mode) && is_really_inside(roots, handle)) {
+    snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
+    fd = open(link, O_RDONLY | O_CLOEXEC);
+  }
+  close(handle);
+  return fd;
+}
+
+struct span rg_media_path_map(const struct rg_list *map, struct span path, struct arena *arena)
+{
+  for (size_t i = 0; i + 1 < map->count; i += 2) {
+    struct span ours = map->items[i], theirs = map->items[i + 1];
+    while (ours.len > 1 && ours.ptr[ours.len - 1] == '/') ours.len--;
+    if (!is_inside(ours, path)) continue;
+    while (theirs.len > 1 && theirs.ptr[theirs.len - 1] == '/') theirs.len--;
+    struct span rest = { path.ptr + ours.len, path.len - ours.len };
+    return arena_printf(arena, "%.*s%.*s", (int)theirs.len, theirs.ptr, (int)rest.len, rest.ptr);
+  }
+  return path;
+}
+
+/* ---- base64 ---- */
+
+static int base64_value(char c)
+{
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  if (c == '+') return 62;
+  if (c == '/') return 63;
+  return -1;
+}
+
+/* Without base64:// or data:…;base64, in front. */
+static struct span base64_body(struct span text)
+{
+  if (span_starts(text, SPAN("base64://"))) return (struct span) { text.ptr + 9, text.len - 9 };
+  if (!span_starts(text, SPAN("data:"))) return text;
+  size_t at = span_find(text, SPAN(";base64,"));
+  if (at == text.len) return text;
+  return (struct span) { text.ptr + at + 8, text.len - at - 8 };
+}
+
+bool rg_media_base64(struct span text, char *head, size_t cap, size_t *head_len, size_t *size)
+{
+  struct span in = base64_body(text);
+  uint32_t bits = 0;
+  size_t digits = 0, padding = 0, n = 0;
+  for (size_t i = 0; i < in.len; i++) {
+    char c = in.ptr[i];
+    if (c == '\n' || c == '\r' || c == ' ' || c == '\t') continue;
+    if (c == '=') {
+      padding++;
+      continue;
+    }
+    int value = base64_value(c);
+    if (value < 0 || padding) return false;
+    bits = bits << 6 | (uint32_t)value;
+    if (++digits % 4 == 0)
+      for (int shift = 16; shift >= 0; shift -= 8)
+        if (n < cap) head[n++] = (char)(bits >> shift);
+  }
+  size_t left = digits % 4;
+  if (left == 1 || padding > 2 || (padding && (digits + padding) % 4 != 0)) return false;
+  for (size_t i = 0; i + 1 < left && n < cap; i++)
+    head[n++] = (char)(bits >> (left == 2 ? 4 : 10 - 8 * i));
+  *head_len = n;
+  *size = digits / 4 * 3 + (left ? left - 1 : 0);
+  return true;
+}
+
+struct span rg_media_base64_print(struct span bytes, struct arena *arena)
+{
+  static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  size_t len = (bytes.len + 2) / 3 * 4, at = 0;
+  char *out = arena_alloc(arena, len);
+  if (!out) return (struct span) { 0 };
+  const unsigned char *b = (const unsigned char *)bytes.ptr;
+  for (size_t i = 0; i < bytes.len; i += 3) {
+    size_t n = bytes.len - i < 3 ? bytes.len - i : 3;
+    uint32_t bits =
+        (uint32_t)b[i] << 16 | (n > 1 ? (uint32_t)b[i + 1] << 8 : 0) | (n > 2 ? b[i + 2] : 0);
+    for (size_t k = 0; k < 4; k++) out[at++] = k <= n ? alphabet[bits >> (18 - 6 * k) & 63] : '=';
+  }
+  return (struct span) { out, len };
+}
