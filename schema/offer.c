@@ -20,3 +20,12 @@ uint32_t schema_offer_types(const struct schema_declaration *declared)
   if (declared->interactive_text) types |= BIT(KEYBOARD);
   return types;
 }
+
+bool schema_share_field_counts(const struct schema_offer *offer, size_t i)
+{
+  struct span name = offer->share_fields[i];
+  if (span_is(name, "url") || span_is(name, "title")) return false;
+  for (size_t k = 0; k < i; k++)
+    if (span_eq(offer->share_fields[k], name)) return false;
+  return true;
+}

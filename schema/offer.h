@@ -38,6 +38,10 @@ static inline bool schema_offers(const struct schema_offer *offer, enum schema_t
   return type == SCHEMA_TEXT || (offer->types >> type & 1u);
 }
 
+/* Whether the i-th declared share field counts: its name is not that of url, title or an earlier
+ * one. Those that do not are passed over everywhere. */
+bool schema_share_field_counts(const struct schema_offer *offer, size_t i);
+
 /* What an adapter declares of itself (reply.md 21-28). */
 struct schema_declaration {
   bool has_supported;           /* segments.supported was given */

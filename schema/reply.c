@@ -354,13 +354,14 @@ static enum schema_code read_share_data(struct reading *in, struct schema_segmen
                                         bool *retkeep)
 {
   const struct schema_offer *offer = in->offer;
-  size_t count = SHARE_OWN + offer->share_field_count, kept = 0;
-  struct field *fields = arena_zalloc(in->r->arena, count, sizeof *fields);
-  struct schema_pair *pairs = arena_alloc(in->r->arena, count * sizeof *pairs);
+  size_t most = SHARE_OWN + offer->share_field_count, count = SHARE_OWN, kept = 0;
+  struct field *fields = arena_zalloc(in->r->arena, most, sizeof *fields);
+  struct schema_pair *pairs = arena_alloc(in->r->arena, most * sizeof *pairs);
   if (!fields || !pairs) return memory_fault(in);
   fields[0].name = SPAN("url");
   fields[1].name = SPAN("title");
-  for (size_t i = SHARE_OWN; i < count; i++) fields[i].name = offer->share_fields[i - SHARE_OWN];
+  for (size_t i = 0; i < offer->share_field_count; i++)
+    if (schema_share_field_counts(offer, i)) fields[count++].name = offer->share_fields[i];
   enum schema_code rc = read_fields(in, fields, count, offer->canonical ? SHARE_OWN : count);
   for (size_t i = 0; i < count && !rc; i++) {
     rc = clean(in, &fields[i].value);
