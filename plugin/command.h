@@ -3,11 +3,23 @@
 #ifndef PLUGIN_COMMAND_H
 #define PLUGIN_COMMAND_H
 
-enum { RG_EXIT_USAGE = 64 }; /* sysexits.h: the command was called wrongly */
+#include "schema/bytes.h"
+
+enum {
+  RG_EXIT_FAULT = 1, /* something needed could not be had; check: 1 is a verdict */
+  RG_EXIT_USAGE = 64 /* sysexits.h: the command was called wrongly */
+};
 
 /* argv[0] is the name of the sub-command. Returns the exit code. */
 typedef int rg_command_fn(int argc, char **argv);
 
-rg_command_fn rg_command_eval; /* main.c */
+rg_command_fn rg_command_check, rg_command_plan, rg_command_schema,
+    rg_command_instruction;     /* command_judge.c */
+rg_command_fn rg_command_faces; /* command_faces.c */
+rg_command_fn rg_command_run;   /* command_run.c */
+
+/* Reads a whole file, or standard input where path is NULL or "-", into out. False: it was said on
+ * stderr why not. */
+bool rg_command_read(const char *command, const char *path, struct buf *out);
 
 #endif

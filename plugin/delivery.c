@@ -251,7 +251,7 @@ static void step_done(struct rg_job *job)
 static void keyboard_take(struct rg_conversation *c, const struct rg_job *job, size_t message)
 {
   if (job->is_notice || message >= job->reply.count) return;
-  struct span asked = job->group.answer_by == RG_ANSWER_ASKED ? job->sender_id : SPAN("");
+  struct span asked = job->group->answer_by == RG_ANSWER_ASKED ? job->sender_id : SPAN("");
   const struct schema_message *m = &job->reply.messages[message];
   for (size_t i = 0; i < m->count; i++) {
     if (m->segments[i].type != SCHEMA_KEYBOARD) continue;
@@ -320,7 +320,7 @@ static void card_text_answered(void *ctx, const struct ob_answer *answer)
   struct rg_job *job = c->head;
   c->calling = false;
   if (answer->kind != OB_ANSWER_NOT_WRITTEN) {
-    rg_rate_count(&c->rate, job->group.rate.per_minute, ob_now_ms());
+    rg_rate_count(&c->rate, job->group->rate.per_minute, ob_now_ms());
   }
   struct ob_outcome o = outcome_of(job, SPAN("send_msg"), answer);
   job->parts[job->step].card_fell_back = true;
@@ -440,7 +440,7 @@ static void step_answered(void *ctx, const struct ob_answer *answer)
     return;
   }
   job->stuck_until_ms = 0;
-  if (step->kind != OB_STEP_REACTION) rg_rate_count(&c->rate, job->group.rate.per_minute, now);
+  if (step->kind != OB_STEP_REACTION) rg_rate_count(&c->rate, job->group->rate.per_minute, now);
   struct ob_outcome o = outcome_of(job, step->action, answer);
   if (o.kind == OB_SENT && card_doubtful(c, job) && o.message_id.len > 0 && !job->stopped) {
     card_look(c, job, o.message_id);
@@ -515,7 +515,7 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
   }
   if (!ready) return link_wait(c, job, now, wait_ms) ? NEXT_WAIT : NEXT_END;
   if (job->plan.steps[job->step].kind != OB_STEP_REACTION) {
-    *wait_ms = rg_rate_wait(&c->rate, job->group.rate.per_minute, now);
+    *wait_ms = rg_rate_wait(&c->rate, job->group->rate.per_minute, now);
   }
   return *wait_ms > 0 ? NEXT_WAIT : NEXT_STEP;
 }

@@ -155,6 +155,10 @@ static int32_t config_install(struct rg_gate *gate, struct rg_config *config, ch
   struct rg_config *old = gate->config;
   gate->config = config;
   pthread_mutex_unlock(&gate->mu);
+  if (old && !span_eq(old->store, config->store)) {
+    rg_log_line(&gate->log, RG_LOG_WARN, "store: the change needs a restart");
+  }
+  if (old) rg_settings_use(gate->settings, config, gate->store);
   rg_config_release(old);
   struct change change = { gate, config };
   return ob_service_run(gate->service, change_apply, &change) ? RG_OK : RG_ESYSTEM;
@@ -192,6 +196,8 @@ static void gate_free(struct rg_gate *gate)
   for (size_t i = 0; i < gate->account_count; i++) rg_account_free(gate->accounts[i]);
   free(gate->accounts);
   rg_conversations_done(&gate->conversations);
+  rg_settings_free(gate->settings);
+  rg_store_close(gate->store);
   arena_done(&gate->event_arena);
   rg_config_release(gate->config);
   free((void *)gate->home.ptr);
@@ -199,6 +205,28 @@ static void gate_free(struct rg_gate *gate)
   rg_log_done(&gate->log);
   pthread_mutex_destroy(&gate->mu);
   free(gate);
+}
+
+static void settings_note(void *ctx, struct span line)
+{
+  struct rg_gate *gate = ctx;
+  rg_log_line(&gate->log, RG_LOG_WARN, "%.*s", (int)line.len, line.ptr);
+}
+
+/* What was set in the chat. A store that cannot be read costs the overrides, not the bot. */
+static bool settings_open(struct rg_gate *gate, struct rg_config *config)
+{
+  char why[256];
+  if (config->store.len > 0) {
+    gate->store = rg_store_new(config->store, why, sizeof why);
+    if (!gate->store) rg_log_line(&gate->log, RG_LOG_WARN, "store: %s", why);
+  }
+  gate->settings = rg_settings_new(config, gate->store, settings_note, gate);
+  if (!gate->settings) return false;
+  if (!rg_settings_load(gate->settings, why, sizeof why)) {
+    rg_log_line(&gate->log, RG_LOG_WARN, "store: %s", why);
+  }
+  return true;
 }
 
 /* The parts that need nothing but memory. */
@@ -246,6 +274,12 @@ int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, st
   struct rg_config *config = config_load(gate->config_path, why, cap);
   if (!config) goto fail;
 
+  rc = RG_ENOMEM;
+  if (!settings_open(gate, config)) {
+    rg_config_release(config);
+    tell_why(why, cap, "out of memory");
+    goto fail;
+  }
   gate->tls = wants_tls(config);
   const struct ob_service_options options = {
     .ctx = gate,
@@ -310,19 +344,11 @@ static uint64_t id_read(struct rg_bytes id)
 /* What holds for one turn at the moment of the call. */
 struct scene {
   struct rg_turn turn;
-  struct rg_config *config; /* a reference */
+  struct rg_view view; /* references */
   struct rg_account *account;
-  const struct rg_group *group;
   struct ob_profile profile;
   bool profile_known, card_as_text;
 };
-
-/* The account of an endpoint's name, or the only one. Under mu. */
-static struct rg_account *account_of(const struct rg_gate *gate, struct span name)
-{
-  if (name.len == 0 && gate->config->endpoint_count == 1) name = gate->config->endpoints[0].name;
-  return rg_config_endpoint(gate->config, name) ? account_find(gate, name) : NULL;
-}
 
 static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struct scene *ret)
 {
@@ -330,31 +356,38 @@ static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struc
   bool group = ret->turn.group_id.len > 0;
   uint64_t id = id_read(group ? ret->turn.group_id : ret->turn.user_id);
   if (id == 0) return RG_EARGUMENT;
+  if (!rg_settings_view(gate->settings, span_from(ret->turn.endpoint), group ? id : 0,
+                        &ret->view)) {
+    rg_view_done(&ret->view);
+    return RG_ENOMEM;
+  }
+  const struct rg_endpoint *endpoint = ret->view.endpoint;
+  int32_t rc = RG_EARGUMENT;
+  if (!endpoint) goto fail;
+  rc = RG_ENOTYET;
+  if (ret->turn.schema.len > 0 || ret->view.group->output == RG_OUTPUT_SCHEMA) goto fail;
+  if (endpoint->connect.len == 0) goto fail; /* the host's own connection, or a listener */
+
   pthread_mutex_lock(&gate->mu);
-  ret->account = account_of(gate, span_from(ret->turn.endpoint));
+  ret->account = account_find(gate, endpoint->name);
   if (ret->account) {
-    ret->config = rg_config_keep(gate->config);
     ret->profile = ret->account->profile;
     ret->profile_known = ret->account->profile_known;
     ret->card_as_text = ret->account->cards_as_text;
   }
   pthread_mutex_unlock(&gate->mu);
-  if (!ret->account) return RG_EARGUMENT;
-  const struct rg_endpoint *endpoint = rg_config_endpoint(ret->config, span_of(ret->account->name));
-  ret->group = rg_config_group(ret->config, endpoint, group ? id : 0);
-  bool schema = ret->turn.schema.len > 0 || ret->group->output == RG_OUTPUT_SCHEMA;
-  bool dials = endpoint->connect.len > 0;
-  if (dials && !schema) return RG_OK;
-  rg_config_release(ret->config);
-  return RG_ENOTYET;
+  rc = RG_EARGUMENT;
+  if (ret->account) return RG_OK;
+fail:
+  rg_view_done(&ret->view);
+  return rc;
 }
 
 static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *scene,
                                struct span text)
 {
   const struct rg_job_input input = {
-    .config = scene->config,
-    .group = scene->group,
+    .view = &scene->view,
     .home = gate->home,
     .turn = &scene->turn,
     .text = text,
@@ -435,7 +468,7 @@ fail:
   rg_job_free(job);
   place_give_back(gate, conversation, text.len);
 out:
-  rg_config_release(scene.config);
+  rg_view_done(&scene.view);
   return rc;
 }
 
@@ -526,7 +559,7 @@ int32_t rg_gate_check(struct rg_gate *gate, const struct rg_turn *turn, struct r
     rc = give(&json, report);
   }
   rg_job_free(job);
-  rg_config_release(scene.config);
+  rg_view_done(&scene.view);
   return rc;
 }
 
@@ -554,7 +587,7 @@ int32_t rg_gate_contract(struct rg_gate *gate, const struct rg_turn *turn, struc
     }
   }
   rg_job_free(job);
-  rg_config_release(scene.config);
+  rg_view_done(&scene.view);
   return rc;
 }
 

@@ -36,7 +36,9 @@ struct rg_gate {
   struct ob_service *service;
   struct span home; /* of the process's user, or empty; owned */
   char *config_path;
-  bool tls; /* wss:// can be dialled */
+  bool tls;               /* wss:// can be dialled */
+  struct rg_store *store; /* NULL: overrides last as long as the process */
+  struct rg_settings *settings;
 
   pthread_mutex_t mu; /* guards the members below, down to the blank line */
   struct rg_config *config;

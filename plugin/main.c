@@ -1,5 +1,7 @@
 /* main: the program `replygate`: finds the sub-command in one table and runs it. */
+#include <curl/curlver.h>
 #include <libwebsockets.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <yaml.h>
@@ -14,8 +16,11 @@ struct command {
   const char *arguments, *help;
 };
 
+static int command_eval(int argc, char **argv);
+
 static const struct command commands[] = {
-  { "eval", rg_command_eval, "KIND", "one JSON case a line on stdin, one result a line on stdout" },
+  { "faces", rg_command_faces, "[TEXT]", "looks reactions up" },
+  { "eval", command_eval, "KIND", "one JSON case a line on stdin, one result a line on stdout" },
 };
 
 static void usage(FILE *to)
@@ -30,12 +35,13 @@ static void usage(FILE *to)
 
 static int version(void)
 {
-  printf("replygate %s\nABI %u\nlibwebsockets %s\nlibyaml %s\n", RG_VERSION, RG_ABI,
-         lws_get_library_version(), yaml_get_version_string());
+  printf("replygate %s\nABI %u\n", RG_VERSION, RG_ABI);
+  printf("libwebsockets %s\nlibyaml %s\n", lws_get_library_version(), yaml_get_version_string());
+  printf("sqlite %s\nlibcurl %s\n", SQLITE_VERSION, LIBCURL_VERSION); /* loaded when needed */
   return 0;
 }
 
-int rg_command_eval(int argc, char **argv)
+static int command_eval(int argc, char **argv)
 {
   if (argc != 2) {
     fputs("usage: replygate eval KIND <cases\n", stderr);

@@ -38,10 +38,10 @@ static struct span folder(struct span path)
 
 static void settings_fill(struct rg_job *job, const struct rg_job_input *in)
 {
-  const struct rg_group *group = &job->group;
+  const struct rg_group *group = job->group;
   struct ob_plan_settings *s = &job->settings;
   *s = ob_plan_settings_default();
-  s->language = job->config->language;
+  s->language = job->view.config->language;
   s->mention_all = group->mention_all;
   s->share_platforms = group->share_platforms;
   s->reactions = group->reactions;
@@ -63,8 +63,8 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   arena_init(&job->arena, JOB_ARENA_MAX);
   const struct rg_turn *turn = in->turn;
   job->kind = turn->kind;
-  job->config = rg_config_keep(in->config);
-  job->group = *in->group;
+  job->view = rg_view_keep(in->view);
+  job->group = job->view.group;
   job->text = arena_copy(&job->arena, in->text);
   job->target.group_id = bytes_copy(&job->arena, turn->group_id);
   job->target.user_id = bytes_copy(&job->arena, turn->user_id);
@@ -72,7 +72,7 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   if (turn->kind == RG_KIND_ANSWER) job->message_id = bytes_copy(&job->arena, turn->message_id);
   settings_fill(job, in);
   job->hide.home = folder(arena_copy(&job->arena, in->home));
-  job->hide.project = folder(job->config->folder);
+  job->hide.project = folder(job->view.config->folder);
   if (job->arena.failed) {
     rg_job_free(job);
     return NULL;
@@ -83,17 +83,17 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
 bool rg_job_fit(struct rg_job *job, const struct ob_profile *profile, bool card_as_text)
 {
   job->profile = *profile;
-  job->settings.card = card_as_text ? OB_CARD_TEXT : job->group.card;
+  job->settings.card = card_as_text ? OB_CARD_TEXT : job->group->card;
   bool answers = job->message_id.len > 0 && job->target.group_id.len > 0;
-  ob_plan_offer(&job->profile, &job->settings, job->group.segments, job->group.reactions && answers,
-                &job->arena, &job->offer);
+  ob_plan_offer(&job->profile, &job->settings, job->group->segments,
+                job->group->reactions && answers, &job->arena, &job->offer);
   return !job->arena.failed;
 }
 
 void rg_job_free(struct rg_job *job)
 {
   if (!job) return;
-  rg_config_release(job->config);
+  rg_view_done(&job->view);
   arena_done(&job->arena);
   free(job);
 }
@@ -136,14 +136,14 @@ static enum schema_code plain_reply(struct rg_job *job, struct span text, struct
 /* The messages that answer as a quote get the id of what they answer (setting `quote`). */
 static bool quote_fill(struct rg_job *job)
 {
-  if (job->group.quote == RG_QUOTE_NEVER || job->message_id.len == 0) return true;
+  if (job->group->quote == RG_QUOTE_NEVER || job->message_id.len == 0) return true;
   struct schema_message *messages = arena_zalloc(&job->arena, job->reply.count, sizeof *messages);
   if (job->reply.count > 0 && !messages) return false;
   bool quoted = false;
   for (size_t i = 0; i < job->reply.count; i++) {
     messages[i] = job->reply.messages[i];
     if (messages[i].count == 0 || messages[i].reply_to.len > 0) continue;
-    if (quoted && job->group.quote == RG_QUOTE_FIRST) continue;
+    if (quoted && job->group->quote == RG_QUOTE_FIRST) continue;
     messages[i].reply_to = job->message_id;
     quoted = true;
   }
@@ -216,7 +216,7 @@ static void judge_text(struct rg_job *job, struct span text)
 static void judge_plain(struct rg_job *job)
 {
   size_t at = 0;
-  if (!lets_through(&job->group) && schema_residue_tool_call(job->text, &at)) {
+  if (!lets_through(job->group) && schema_residue_tool_call(job->text, &at)) {
     refuse(job, schema_fail(&job->error, SCHEMA_ETOOLCALL, at, NULL, NULL));
     return;
   }
@@ -226,16 +226,16 @@ static void judge_plain(struct rg_job *job)
 void rg_job_judge(struct rg_job *job)
 {
   job->judged = true;
-  if (!job->group.enabled && job->group.off_means == RG_OFF_MUTE) {
+  if (!job->group->enabled && job->group->off_means == RG_OFF_MUTE) {
     job->course = RG_COURSE_SILENT;
   } else if (job->kind == RG_KIND_NOTICE) {
     plan_plain(job);
-  } else if (job->group.output == RG_OUTPUT_TEXT) {
+  } else if (job->group->output == RG_OUTPUT_TEXT) {
     judge_plain(job);
   } else {
     judge_text(job, job->text);
     bool held = job->course == RG_COURSE_CORRECT || job->course == RG_COURSE_REFUSED;
-    if (held && lets_through(&job->group)) plan_plain(job);
+    if (held && lets_through(job->group)) plan_plain(job);
   }
 }
 
@@ -261,7 +261,7 @@ bool rg_job_plan_text(struct rg_job *job, struct span text, struct ob_plan *ret)
 
 bool rg_job_plan_notice(struct rg_job *job)
 {
-  struct span text = rg_notice_text(&job->group, job->config->language);
+  struct span text = rg_notice_text(job->group, job->view.config->language);
   struct ob_plan plan;
   if (job->kind != RG_KIND_ANSWER || text.len == 0) return false;
   if (!rg_job_plan_text(job, text, &plan) || !plan_take(job, &plan)) return false;
@@ -283,11 +283,11 @@ unsigned rg_job_pause_ms(const struct rg_job *job, size_t step)
 {
   const struct ob_step *s = &job->plan.steps[step];
   if (step == 0 || s[-1].kind == OB_STEP_REACTION) return 0;
-  double seconds = job->group.pace.min;
+  double seconds = job->group->pace.min;
   if (s[-1].message != s->message) {
-    double wanted = job->group.pace.per_char * (double)rg_job_message_chars(job, s->message);
+    double wanted = job->group->pace.per_char * (double)rg_job_message_chars(job, s->message);
     if (wanted > seconds) seconds = wanted;
-    if (seconds > job->group.pace.max) seconds = job->group.pace.max;
+    if (seconds > job->group->pace.max) seconds = job->group->pace.max;
   }
   return (unsigned)(seconds * 1000);
 }
@@ -302,7 +302,7 @@ static uint64_t media_bytes(const struct rg_job *job, const struct ob_step *step
   for (size_t i = 0; i < m->count; i++) {
     const struct schema_segment *s = &m->segments[i];
     if (schema_segment_types[s->type].shape != SCHEMA_SHAPE_MEDIA) continue;
-    uint64_t own = s->media_kind == SCHEMA_MEDIA_BASE64 ? s->text.len : job->group.media.max_bytes;
+    uint64_t own = s->media_kind == SCHEMA_MEDIA_BASE64 ? s->text.len : job->group->media.max_bytes;
     if (own > bytes) bytes = own;
   }
   return bytes;

@@ -5,8 +5,8 @@
 
 #include "onebot/outcome.h"
 #include "onebot/service.h"
-#include "plugin/config.h"
 #include "plugin/replygate.h"
+#include "plugin/settings.h"
 #include "schema/print.h"
 #include "schema/verdict.h"
 
@@ -35,9 +35,8 @@ struct rg_part {
 };
 
 struct rg_job_input {
-  struct rg_config *config;     /* a reference is taken */
-  const struct rg_group *group; /* what holds for the conversation now */
-  struct span home;             /* of this process, or empty */
+  const struct rg_view *view; /* what holds for the conversation now; references are taken */
+  struct span home;           /* of this process, or empty */
   const struct rg_turn *turn;
   struct span text;
 };
@@ -63,8 +62,8 @@ struct rg_job {
   size_t step;         /* the next one of the plan */
 
   int32_t kind; /* enum rg_kind */
-  struct rg_config *config;
-  struct rg_group group;
+  struct rg_view view;
+  const struct rg_group *group; /* of view */
   struct ob_profile profile;
   struct ob_plan_settings settings;
   struct schema_private hide;
