@@ -59,7 +59,8 @@ struct ob_listen_handlers {
   /* NULL: a binary message closes with 1003. */
   void (*binary)(void *ctx, struct ob_peer *p, struct span message);
   /* The last word about a peer that was opened; p is gone afterwards. code: the peer's close code,
-   * 1005 for a close without one, 1006 where the connection just ended. */
+   * 1005 for a close without one, 1006 where the connection just ended; after ob_peer_close the
+   * code given there. */
   void (*closed)(void *ctx, struct ob_peer *p, unsigned code);
 };
 
@@ -83,7 +84,7 @@ enum schema_code ob_listen_open(struct ob_service *s, const struct ob_listen_opt
                                 struct ob_listener **ret, struct schema_error *reterr);
 unsigned ob_listen_port(const struct ob_listener *l);
 /* Ends every connection (closed is called for each peer) and gives the port back. Any thread, as
- * above; ob_service_stop closes what is left. */
+ * above, also from a handler; ob_service_stop closes what is left. NULL allowed. */
 void ob_listen_close(struct ob_listener *l);
 
 /* The rest: service thread only. */

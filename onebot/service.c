@@ -20,6 +20,8 @@ enum {
   FD_LIMIT = 256,
   /* One read of a server connection; lws' 4 KiB cost twice the time a byte. */
   READ_SIZE = 64 * 1024,
+  /* One request's headers; a browser sends localhost the cookies of every port. */
+  HEADERS_MAX = 8 * 1024,
   /* Whole seconds, a net below the clients' own timers. */
   LWS_TIMEOUT_S = 20,
   LOG_LINE_MAX = 512,
@@ -253,6 +255,7 @@ static struct lws_context *create_context(struct ob_service *s)
     .http_proxy_address = ":0", /* else http_proxy in the environment gets even 127.0.0.1 */
     .fd_limit_per_thread = FD_LIMIT,
     .pt_serv_buf_size = READ_SIZE,
+    .max_http_header_data = HEADERS_MAX,
     .timeout_secs = LWS_TIMEOUT_S,
     .user = s,
     .gid = (gid_t)-1,

@@ -1,0 +1,703 @@
+/* listen: owns the listening socket, its connections, and what libwebsockets must be told.
+ *
+ * The socket is bound and accepted from here and each connection is given to lws: lws' own listener
+ * would share a port between two vhosts, pick the vhost by the Host header, and give the port back
+ * only some time after it was closed. One vhost serves all listeners of a service; a connection
+ * finds its listener through its opaque pointer, which is NULL once the listener has let it go.
+ *
+ * Incoming frames are read by lws' WebSocket role. Outgoing ones are framed here and handed over
+ * many at a time (LWS_WRITE_RAW): 1.1 instead of 8.3 microseconds a message. One such write holds
+ * whole frames only, because lws may put its own pong between two of them. */
+#include "onebot/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <libwebsockets.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "onebot/exchange.h"
+#include "onebot/frame.h"
+#include "onebot/queue.h"
+
+enum {
+  MESSAGE_MAX = 50 * 1024 * 1024, /* what NapCat accepts itself */
+  /* Connections of one listener: frameworks, one or two implementations, and six of each browser;
+   * the rest of the service's descriptors stays for its clients. */
+  CONNECTIONS_MAX = 64,
+  BACKLOG = 64,
+  ACCEPT_ROUND = 16,      /* at one wake-up, so that a flood of them stops nobody else */
+  ACCEPT_PAUSE_MS = 1000, /* where no descriptor is left */
+  PING_S = 30,
+  CLOSE_S = 5,
+  WRITE_ROUND = 256 * 1024,     /* handed over at one wake-up; then others have their turn */
+  FRAGMENT_ABOVE = 1024 * 1024, /* a larger message is sent in fragments: lws copies what the socket
+                                   does not take at once */
+  FRAGMENT = 256 * 1024,
+  KEEP_MESSAGE = 256 * 1024, /* of the buffer that stays between two messages */
+};
+
+enum kind { KIND_LISTENER, KIND_PEER };
+
+struct ob_peer { /* one TCP connection; a WebSocket once is_open */
+  enum kind kind;
+  struct ob_listener *l;
+  struct lws *wsi;
+  struct ob_peer *next, **link;
+  char address[INET6_ADDRSTRLEN];
+  struct ob_exchange *x; /* the request that is being answered, the upgrade until it is done */
+  /* from here on: WebSocket */
+  bool is_open, closing, close_sent, dropped;
+  bool in_message, binary;
+  bool heard, pinged; /* since the last sweep */
+  unsigned close_code, peer_code;
+  char close_reason[OB_FRAME_CONTROL_MAX - 1];
+  struct buf message;
+  struct ob_queue out;
+  void *user;
+};
+
+struct ob_listener {
+  enum kind kind;
+  struct ob_part part;
+  struct ob_service *s;
+  char name[64], host[INET6_ADDRSTRLEN];
+  unsigned port;
+  bool wildcard, any_host;
+  size_t body_max, message_max;
+  unsigned ping_ms;
+  struct ob_listen_handlers on;
+  struct lws *wsi; /* of the listening socket */
+  struct ob_peer *peers;
+  size_t peer_count;
+  struct ob_timer sweep, accept_again;
+};
+
+/* ---- who may ask ---- */
+
+/* "name:port" without its port, "[::1]:port" as "::1". */
+static struct span host_name(struct span host)
+{
+  if (host.len && host.ptr[0] == '[') {
+    size_t end = span_find(host, SPAN("]"));
+    return (struct span) { host.ptr + 1, end - 1 };
+  }
+  return (struct span) { host.ptr, span_find(host, SPAN(":")) };
+}
+
+static bool is_numeric(struct span name)
+{
+  char z[INET6_ADDRSTRLEN];
+  struct in6_addr any;
+  if (name.len >= sizeof z) return false;
+  memcpy(z, name.ptr, name.len);
+  z[name.len] = 0;
+  return inet_pton(AF_INET, z, &any) == 1 || inet_pton(AF_INET6, z, &any) == 1;
+}
+
+/* A page on a foreign name that resolves to us (DNS rebinding) has that name in Host. Bound to all
+ * addresses we cannot know our names: any numeric one will do, and any at all for an upgrade
+ * without an Origin, which no browser sends (a container's name, say). */
+static bool host_allowed(const struct ob_listener *l, const struct ob_request *r, bool upgrade)
+{
+  struct span name = host_name(r->host);
+  if (name.len == 0) return false;
+  if (span_eq_nocase(name, SPAN("localhost")) || span_is(name, "127.0.0.1") || span_is(name, "::1"))
+    return true;
+  if (span_eq_nocase(name, span_of(l->host))) return true;
+  return l->wildcard && (is_numeric(name) || (upgrade && r->origin.len == 0));
+}
+
+/* Our own page has an Origin that is http:// (or https:// behind a proxy) and the Host. */
+static bool origin_allowed(const struct ob_request *r)
+{
+  static const char *const schemes[] = { "http://", "https://" };
+  if (r->origin.len == 0) return true;
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+    size_t n = strlen(schemes[i]);
+    if (!span_starts(r->origin, span_of(schemes[i]))) continue;
+    if (span_eq_nocase((struct span) { r->origin.ptr + n, r->origin.len - n }, r->host))
+      return true;
+  }
+  return false;
+}
+
+static const char *refusal(const struct ob_listener *l, const struct ob_request *r, bool upgrade)
+{
+  if (l->any_host) return NULL;
+  if (!host_allowed(l, r, upgrade))
+    return "not served under this Host; use the address or localhost";
+  if (!origin_allowed(r)) return "not for pages of another Origin";
+  return NULL;
+}
+
+/* ---- requests and upgrades ----
+ * A handler may close the listener: the connection's opaque pointer is NULL afterwards. */
+
+static bool is_gone(struct lws *wsi)
+{
+  return lws_get_opaque_user_data(wsi) == NULL;
+}
+
+static struct ob_exchange *new_exchange(struct ob_peer *p, struct lws *wsi)
+{
+  ob_exchange_free(p->x);
+  p->x = ob_exchange_new(wsi, p->address, p->l->body_max);
+  return p->x;
+}
+
+static void end_exchange(struct ob_peer *p)
+{
+  ob_exchange_free(p->x);
+  p->x = NULL;
+}
+
+static int dispatch(struct ob_peer *p, struct lws *wsi)
+{
+  struct ob_listener *l = p->l;
+  if (l->on.request) l->on.request(l->on.ctx, &p->x->request);
+  if (is_gone(wsi)) return -1;
+  if (!p->x->answered) ob_exchange_text(p->x, 404, "not found\n");
+  return 0;
+}
+
+static int begin_request(struct ob_peer *p, struct lws *wsi)
+{
+  struct ob_exchange *x = new_exchange(p, wsi);
+  if (!x) return -1;
+  const char *why = refusal(p->l, &x->request, false);
+  if (why) {
+    x->close = true;
+    ob_exchange_text(x, 403, why);
+    return 0;
+  }
+  return ob_exchange_begin(x) ? dispatch(p, wsi) : 0;
+}
+
+static int continue_answer(struct ob_peer *p, struct lws *wsi)
+{
+  if (!p->x) return 0;
+  enum ob_exchange_step step = ob_exchange_continue(p->x);
+  if (step == OB_EXCHANGE_MORE) return 0;
+  end_exchange(p);
+  return step == OB_EXCHANGE_CLOSE || lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+/* Judges an upgrade. Returns non-zero where it was refused: lws hangs up. */
+static int begin_upgrade(struct ob_peer *p, struct lws *wsi, const char *protocol)
+{
+  struct ob_listener *l = p->l;
+  struct ob_exchange *x = new_exchange(p, wsi);
+  if (!x || strcasecmp(protocol, "websocket") != 0) return -1;
+  unsigned status = 403;
+  const char *why = refusal(l, &x->request, true);
+  char version[8];
+  if (!why && (lws_hdr_copy(wsi, version, sizeof version, WSI_TOKEN_VERSION) <= 0 ||
+               strcmp(version, "13") != 0))
+    status = 400, why = "Sec-WebSocket-Version must be 13";
+  if (!why) {
+    status = l->on.upgrade ? l->on.upgrade(l->on.ctx, &x->request, &why) : 404;
+    if (is_gone(wsi)) return -1;
+    if (status == 0) return 0;
+  }
+  if (!why) why = ob_exchange_status(status);
+  ob_exchange_refuse(x, status, why);
+  ob_service_log(l->s, OB_LOG_INFO, "%s: refused a WebSocket from %s: %u, %s", l->name, p->address,
+                 status, why);
+  end_exchange(p);
+  return -1;
+}
+
+static int open_peer(struct ob_peer *p, struct lws *wsi)
+{
+  if (!p->x) return -1;
+  p->is_open = p->heard = true;
+  buf_init(&p->message, p->l->message_max);
+  if (p->l->on.open) p->l->on.open(p->l->on.ctx, p, &p->x->request);
+  if (is_gone(wsi)) return -1;
+  end_exchange(p);
+  return p->dropped ? -1 : 0;
+}
+
+/* ---- messages ---- */
+
+static void hand_over(struct ob_peer *p, struct span message)
+{
+  struct ob_listener *l = p->l;
+  if (!p->binary)
+    l->on.text(l->on.ctx, p, message);
+  else if (l->on.binary)
+    l->on.binary(l->on.ctx, p, message);
+  else
+    ob_peer_close(p, OB_CLOSE_UNSUPPORTED, "text frames only");
+}
+
+/* A piece of a message: as much as lws read of one frame. */
+static int receive(struct ob_peer *p, struct lws *wsi, struct span part)
+{
+  p->heard = true;
+  if (p->dropped) return -1;
+  if (p->closing) return 0;
+  if (lws_is_first_fragment(wsi)) {
+    p->in_message = true;
+    p->binary = lws_frame_is_binary(wsi) != 0;
+  }
+  if (!p->in_message) return 0;
+  bool complete = lws_is_final_fragment(wsi) && lws_remaining_packet_payload(wsi) == 0;
+  if (p->message.len + part.len + lws_remaining_packet_payload(wsi) > p->l->message_max) {
+    buf_done(&p->message);
+    p->in_message = false;
+    ob_peer_close(p, OB_CLOSE_TOO_BIG, "the message is too large");
+    return 0;
+  }
+  bool in_place = complete && p->message.len == 0;
+  if (!in_place && part.len && !buf_add(&p->message, part)) return -1;
+  if (!complete) return 0;
+  p->in_message = false;
+  hand_over(p, in_place ? part : buf_span(&p->message));
+  if (is_gone(wsi)) return -1;
+  if (p->message.cap > KEEP_MESSAGE)
+    buf_done(&p->message);
+  else
+    buf_clear(&p->message);
+  return p->dropped ? -1 : 0;
+}
+
+static int write_queued(struct ob_peer *p, struct lws *wsi)
+{
+  if (p->dropped) return -1;
+  size_t written = 0;
+  while (written < WRITE_ROUND && !lws_partial_buffered(wsi)) {
+    struct span front = ob_queue_front(&p->out, SIZE_MAX);
+    if (front.len == 0) break;
+    if (lws_write(wsi, (unsigned char *)front.ptr, front.len, LWS_WRITE_RAW) < 0) return -1;
+    written += front.len;
+    ob_queue_take(&p->out, front.len);
+  }
+  if (ob_queue_size(&p->out)) {
+    lws_callback_on_writable(wsi);
+    return 0;
+  }
+  if (!p->closing || p->close_sent) return 0;
+  if (lws_partial_buffered(wsi)) {
+    lws_callback_on_writable(wsi);
+    return 0;
+  }
+  p->close_sent = true;
+  p->peer_code = p->close_code ? p->close_code : OB_CLOSE_NO_CODE;
+  if (p->close_code == 0) { /* lws cannot send one without a code */
+    unsigned char bare[LWS_PRE + 2] = { 0 };
+    ob_frame_head((char *)bare + LWS_PRE, OB_OP_CLOSE, true, 0, NULL);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, CLOSE_S);
+    return lws_write(wsi, bare + LWS_PRE, 2, LWS_WRITE_RAW) == 2 ? 0 : -1;
+  }
+  lws_close_reason(wsi, (enum lws_close_status)p->close_code, (unsigned char *)p->close_reason,
+                   strlen(p->close_reason));
+  return -1; /* once: lws sends it and waits for the peer's answer, up to 5 s */
+}
+
+static bool may_queue(const struct ob_peer *p, size_t n)
+{
+  return p->is_open && !p->closing && !p->dropped && n <= OB_PEER_QUEUE_MAX &&
+         ob_queue_size(&p->out) <= OB_PEER_QUEUE_MAX - n;
+}
+
+bool ob_peer_send_raw(struct ob_peer *p, struct span bytes)
+{
+  if (!may_queue(p, bytes.len)) return false;
+  if (bytes.len == 0) return true;
+  char *room = ob_queue_add(&p->out, bytes.len);
+  if (!room) return false;
+  memcpy(room, bytes.ptr, bytes.len);
+  lws_callback_on_writable(p->wsi);
+  return true;
+}
+
+static bool queue_frame(struct ob_peer *p, enum ob_opcode opcode, bool final, struct span payload)
+{
+  char *room = ob_queue_add(&p->out, ob_frame_head_size(payload.len, false) + payload.len);
+  if (!room) return false;
+  size_t n = ob_frame_head(room, opcode, final, payload.len, NULL);
+  if (payload.len) memcpy(room + n, payload.ptr, payload.len);
+  lws_callback_on_writable(p->wsi);
+  return true;
+}
+
+bool ob_peer_send(struct ob_peer *p, struct span message)
+{
+  if (!may_queue(p, message.len)) return false;
+  if (message.len <= FRAGMENT_ABOVE) return queue_frame(p, OB_OP_TEXT, true, message);
+  enum ob_opcode opcode = OB_OP_TEXT;
+  while (message.len) {
+    struct span part = { message.ptr, message.len < FRAGMENT ? message.len : FRAGMENT };
+    message.ptr += part.len;
+    message.len -= part.len;
+    if (!queue_frame(p, opcode, message.len == 0, part)) {
+      ob_peer_drop(p); /* half a message must not stay the last word */
+      return false;
+    }
+    opcode = OB_OP_CONTINUATION;
+  }
+  return true;
+}
+
+size_t ob_peer_queued(const struct ob_peer *p)
+{
+  return ob_queue_size(&p->out);
+}
+
+void ob_peer_close(struct ob_peer *p, unsigned code, const char *reason)
+{
+  if (p->closing || p->dropped) return;
+  p->closing = true;
+  p->close_code = code;
+  snprintf(p->close_reason, sizeof p->close_reason, "%s", reason ? reason : "");
+  lws_callback_on_writable(p->wsi);
+}
+
+void ob_peer_drop(struct ob_peer *p)
+{
+  if (p->dropped) return;
+  p->dropped = true;
+  ob_queue_clear(&p->out);
+  lws_set_timeout(p->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+}
+
+void ob_peer_pause(struct ob_peer *p, bool pause)
+{
+  lws_rx_flow_control(p->wsi, pause ? 0 : 1);
+}
+
+void ob_peer_set_user(struct ob_peer *p, void *user)
+{
+  p->user = user;
+}
+
+void *ob_peer_user(const struct ob_peer *p)
+{
+  return p->user;
+}
+
+struct span ob_peer_address(const struct ob_peer *p)
+{
+  return span_of(p->address);
+}
+
+/* ---- connections ---- */
+
+static struct ob_peer *new_peer(struct ob_listener *l, const struct sockaddr *from, socklen_t size)
+{
+  struct ob_peer *p = calloc(1, sizeof *p);
+  if (!p) return NULL;
+  p->kind = KIND_PEER;
+  p->l = l;
+  p->peer_code = OB_CLOSE_ABNORMAL;
+  if (getnameinfo(from, size, p->address, sizeof p->address, NULL, 0, NI_NUMERICHOST) != 0)
+    p->address[0] = 0;
+  if (strncmp(p->address, "::ffff:", 7) == 0)
+    memmove(p->address, p->address + 7, strlen(p->address + 7) + 1);
+  p->next = l->peers;
+  p->link = &l->peers;
+  if (p->next) p->next->link = &p->next;
+  l->peers = p;
+  l->peer_count++;
+  return p;
+}
+
+/* Takes the connection off its listener and tells the owner of an open WebSocket. */
+static void free_peer(struct ob_peer *p)
+{
+  struct ob_listener *l = p->l;
+  *p->link = p->next;
+  if (p->next) p->next->link = p->link;
+  l->peer_count--;
+  if (p->is_open && l->on.closed) l->on.closed(l->on.ctx, p, p->peer_code);
+  end_exchange(p);
+  buf_done(&p->message);
+  ob_queue_clear(&p->out);
+  free(p);
+}
+
+static void note_peer_close(struct ob_peer *p, struct span payload)
+{
+  const unsigned char *code = (const unsigned char *)payload.ptr;
+  p->peer_code = payload.len >= 2 ? (unsigned)code[0] << 8 | code[1] : OB_CLOSE_NO_CODE;
+}
+
+static int serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                 size_t len)
+{
+  (void)user;
+  struct ob_peer *p = lws_get_opaque_user_data(wsi);
+  struct span bytes = { in, len };
+  if (!p || p->kind != KIND_PEER) return p == NULL && reason == LWS_CALLBACK_RECEIVE ? -1 : 0;
+  switch ((int)reason) {
+  case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED: p->wsi = wsi; return 0;
+  case LWS_CALLBACK_HTTP: return begin_request(p, wsi);
+  case LWS_CALLBACK_HTTP_BODY: return !p->x || ob_exchange_body(p->x, bytes) ? 0 : -1;
+  case LWS_CALLBACK_HTTP_BODY_COMPLETION: return p->x && !p->x->answered ? dispatch(p, wsi) : 0;
+  case LWS_CALLBACK_HTTP_WRITEABLE: return continue_answer(p, wsi);
+  case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return begin_upgrade(p, wsi, in);
+  case LWS_CALLBACK_ESTABLISHED: return open_peer(p, wsi);
+  case LWS_CALLBACK_RECEIVE: return receive(p, wsi, bytes);
+  case LWS_CALLBACK_RECEIVE_PONG: p->heard = true; return 0;
+  case LWS_CALLBACK_SERVER_WRITEABLE: return write_queued(p, wsi);
+  case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: note_peer_close(p, bytes); return 0;
+  case LWS_CALLBACK_WSI_DESTROY:
+    lws_set_opaque_user_data(wsi, NULL);
+    free_peer(p);
+    return 0;
+  default: return 0;
+  }
+}
+
+static int accept_ready(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                        size_t len);
+
+static const struct lws_protocols protocols[] = {
+  { .name = "onebot", .callback = serve },
+  { .name = "accept", .callback = accept_ready },
+  { .name = NULL },
+};
+
+static struct lws_vhost *server_vhost(struct ob_service *s)
+{
+  static const char name[] = "replygate-listen";
+  struct lws_context *lws = ob_service_lws(s);
+  struct lws_vhost *v = lws_get_vhost_by_name(lws, name);
+  if (v) return v;
+  return lws_create_vhost(lws, &(struct lws_context_creation_info) {
+                                   .vhost_name = name,
+                                   .protocols = protocols,
+                                   /* not NO_LISTEN, which lws' own and the clients' vhosts have: a
+                                      connection goes to the first vhost of this number */
+                                   .port = CONTEXT_PORT_NO_LISTEN_SERVER,
+                                   .http_proxy_address = ":0",
+                               });
+}
+
+static void accept_again(struct ob_timer *t)
+{
+  struct ob_listener *l = lws_container_of(t, struct ob_listener, accept_again);
+  lws_rx_flow_control(l->wsi, 1);
+}
+
+static void adopt(struct ob_listener *l, int fd, const struct sockaddr *from, socklen_t size)
+{
+  struct ob_peer *p = l->peer_count < CONNECTIONS_MAX ? new_peer(l, from, size) : NULL;
+  if (!p) {
+    close(fd);
+    return;
+  }
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int) { 1 }, sizeof(int));
+  lws_adopt_desc_t info = {
+    .vh = server_vhost(l->s),
+    .type = LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET,
+    .fd.sockfd = fd,
+    .opaque = p,
+  };
+  /* where it fails, lws has closed fd and p went with WSI_DESTROY, or there was none */
+  size_t before = l->peer_count;
+  if (!lws_adopt_descriptor_vhost_via_info(&info) && l->peer_count == before) free_peer(p);
+}
+
+static int accept_ready(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                        size_t len)
+{
+  (void)user, (void)in, (void)len;
+  struct ob_listener *l = lws_get_opaque_user_data(wsi);
+  if (!l || reason != LWS_CALLBACK_RAW_RX_FILE) return 0;
+  for (int i = 0; i < ACCEPT_ROUND; i++) {
+    struct sockaddr_storage from;
+    socklen_t size = sizeof from;
+    int fd = accept4((int)lws_get_socket_fd(wsi), (struct sockaddr *)&from, &size, SOCK_CLOEXEC);
+    if (fd >= 0) {
+      adopt(l, fd, (struct sockaddr *)&from, size);
+      continue;
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      ob_service_log(l->s, OB_LOG_WARN, "%s: no connection can be accepted: %s", l->name,
+                     strerror(errno));
+      lws_rx_flow_control(wsi, 0);
+      ob_timer_set(l->s, &l->accept_again, ACCEPT_PAUSE_MS, accept_again);
+    }
+    break;
+  }
+  return 0;
+}
+
+/* Pings whom nothing was heard of since the last time, and drops who did not even answer that. */
+static void sweep(struct ob_timer *t)
+{
+  struct ob_listener *l = lws_container_of(t, struct ob_listener, sweep);
+  for (struct ob_peer *p = l->peers; p; p = p->next) {
+    if (!p->is_open || p->closing || p->dropped) continue;
+    if (p->heard) {
+      p->heard = p->pinged = false;
+    } else if (!p->pinged) {
+      p->pinged = true;
+      queue_frame(p, OB_OP_PING, true, SPAN("?")); /* lws hides a pong without payload */
+    } else {
+      ob_service_log(l->s, OB_LOG_WARN, "%s: %s is silent, dropped", l->name, p->address);
+      ob_peer_drop(p);
+    }
+  }
+  ob_timer_set(l->s, &l->sweep, l->ping_ms, sweep);
+}
+
+/* ---- the listener ---- */
+
+static const char *bind_fault(int error)
+{
+  switch (error) {
+  case EADDRINUSE: return "the address is in use by another program or listener";
+  case EADDRNOTAVAIL: return "no address of this machine";
+  case EACCES: return "this port needs rights that the program does not have";
+  default: return "the address cannot be listened on";
+  }
+}
+
+/* A listening socket, or -1 with errno. */
+static int listen_on(struct ob_listener *l)
+{
+  union {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+  } to = { .v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)l->port) } };
+  socklen_t size = sizeof to.v6;
+  if (inet_pton(AF_INET6, l->host, &to.v6.sin6_addr) == 1) {
+    l->wildcard = IN6_IS_ADDR_UNSPECIFIED(&to.v6.sin6_addr);
+  } else {
+    to.v4 = (struct sockaddr_in) { .sin_family = AF_INET, .sin_port = htons((uint16_t)l->port) };
+    size = sizeof to.v4;
+    if (inet_pton(AF_INET, l->host, &to.v4.sin_addr) != 1) {
+      errno = EADDRNOTAVAIL;
+      return -1;
+    }
+    l->wildcard = to.v4.sin_addr.s_addr == htonl(INADDR_ANY);
+  }
+  int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int) { 1 }, sizeof(int)); /* a restart at once */
+  if (bind(fd, &to.any, size) != 0 || listen(fd, BACKLOG) != 0 ||
+      getsockname(fd, &to.any, &size) != 0) {
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+  }
+  l->port = ntohs(to.any.sa_family == AF_INET ? to.v4.sin_port : to.v6.sin6_port);
+  return fd;
+}
+
+static void free_listener(struct ob_listener *l)
+{
+  ob_service_remove(&l->part);
+  ob_timer_clear(l->s, &l->sweep);
+  ob_timer_clear(l->s, &l->accept_again);
+  if (l->wsi) {
+    lws_set_opaque_user_data(l->wsi, NULL);
+    lws_set_timeout(l->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_SYNC);
+  }
+  while (l->peers) {
+    struct ob_peer *p = l->peers;
+    struct lws *wsi = p->wsi;
+    if (p->is_open && !p->closing && !p->dropped && !lws_partial_buffered(wsi)) {
+      unsigned char bye[LWS_PRE + 4] = { 0 };
+      ob_frame_head((char *)bye + LWS_PRE, OB_OP_CLOSE, true, 2, NULL);
+      ob_frame_close_payload((char *)bye + LWS_PRE + 2, OB_CLOSE_GOING_AWAY, SPAN(""));
+      lws_write(wsi, bye + LWS_PRE, 4, LWS_WRITE_RAW);
+    }
+    lws_set_opaque_user_data(wsi, NULL);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+    free_peer(p);
+  }
+  free(l);
+}
+
+static void end_part(struct ob_part *part)
+{
+  free_listener(lws_container_of(part, struct ob_listener, part));
+}
+
+struct opening { /* what ob_listen_open hands to the service thread */
+  struct ob_service *s;
+  const struct ob_listen_options *options;
+  struct ob_listener *l;
+  enum schema_code code;
+  const char *what;
+};
+
+static void open_here(void *arg)
+{
+  struct opening *o = arg;
+  const struct ob_listen_options *options = o->options;
+  struct ob_listener *l = calloc(1, sizeof *l);
+  o->code = SCHEMA_ENOMEM;
+  if (!l) return;
+  l->kind = KIND_LISTENER;
+  l->s = o->s;
+  l->port = options->port;
+  l->any_host = options->any_host;
+  l->body_max = options->body_max ? options->body_max : OB_BODY_MAX;
+  l->message_max = options->message_max ? options->message_max : MESSAGE_MAX;
+  l->ping_ms = 1000 * (options->ping_s ? options->ping_s : PING_S);
+  l->on = options->on;
+  bool local = strcmp(options->host, "localhost") == 0;
+  snprintf(l->name, sizeof l->name, "%s", options->name ? options->name : "listen");
+  snprintf(l->host, sizeof l->host, "%s", local ? "127.0.0.1" : options->host);
+
+  int fd = listen_on(l);
+  if (fd < 0) {
+    o->code = SCHEMA_EARGUMENT;
+    o->what = bind_fault(errno);
+    free(l);
+    return;
+  }
+  struct lws_vhost *v = server_vhost(l->s);
+  lws_adopt_desc_t info = {
+    .vh = v, .type = LWS_ADOPT_RAW_FILE_DESC, .fd.filefd = fd, .vh_prot_name = "accept", .opaque = l
+  };
+  l->wsi = v ? lws_adopt_descriptor_vhost_via_info(&info) : NULL;
+  if (!l->wsi) {
+    close(fd);
+    free(l);
+    return;
+  }
+  l->part.end = end_part;
+  ob_service_add(l->s, &l->part);
+  ob_timer_set(l->s, &l->sweep, l->ping_ms, sweep);
+  o->l = l;
+  o->code = SCHEMA_OK;
+}
+
+enum schema_code ob_listen_open(struct ob_service *s, const struct ob_listen_options *options,
+                                struct ob_listener **ret, struct schema_error *reterr)
+{
+  if (!options->host || options->port > 65535)
+    return schema_fail(reterr, SCHEMA_EARGUMENT, 0, NULL, "no address to listen on");
+  struct opening o = { .s = s, .options = options };
+  if (!ob_service_run(s, open_here, &o))
+    return schema_fail(reterr, SCHEMA_ECLOSED, 0, NULL, "the service is stopping");
+  if (o.code != SCHEMA_OK) return schema_fail(reterr, o.code, 0, NULL, o.what);
+  *ret = o.l;
+  return SCHEMA_OK;
+}
+
+unsigned ob_listen_port(const struct ob_listener *l)
+{
+  return l->port;
+}
+
+static void close_here(void *arg)
+{
+  free_listener(arg);
+}
+
+void ob_listen_close(struct ob_listener *l)
+{
+  if (l) ob_service_run(l->s, close_here, l);
+}
