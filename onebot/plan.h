@@ -5,6 +5,7 @@
 #define ONEBOT_PLAN_H
 
 #include "onebot/card.h"
+#include "onebot/compose.h"
 #include "onebot/profile.h"
 #include "schema/reply.h"
 
@@ -20,42 +21,59 @@ struct ob_plan_settings {
   bool reactions;                   /* false: none */
   const struct span *reaction_list; /* values or labels listed by the operator: may be unproven */
   size_t reaction_list_count;
-  const struct span *roots; /* media roots, absolute; relative paths resolve against the first */
+  /* media roots, absolute, and home for ~/ (empty: refused): for ob_mediaref_resolve, which comes
+   * before the plan; the plan itself refuses relative paths */
+  const struct span *roots;
   size_t root_count;
-  struct span home; /* for ~/ ; empty: refused */
+  struct span home;
 };
 
 /* The defaults of a group: language zh, all platforms, card auto, reactions on, no roots. */
 struct ob_plan_settings ob_plan_settings_default(void);
 
-enum ob_step_kind { OB_STEP_REACTION, OB_STEP_SEND, OB_STEP_UPLOAD };
-
-struct ob_step {
-  enum ob_step_kind kind;
-  struct span action;    /* "send_group_msg" */
-  struct span params;    /* JSON object, as it goes over the wire */
-  size_t message;        /* index in reply->messages; 0 for the reaction */
-  size_t chars;          /* Unicode characters of text, for the pace */
-  bool card;             /* this send is a music card or ark: may be "ok" and invisible */
-  struct span card_text; /* the text form of that card, for the fallback; else empty */
-};
-
-struct ob_plan {
-  const struct ob_step *steps;
-  size_t count;
-};
-
 /* message_id: the message being answered, empty where there is none. Everything in *ret lives in
- * arena, reply and static tables. *ret only on success. Any thread. */
+ * arena, reply and static tables. *ret only on success. Any thread. Errors: ETARGET;
+ * EMENTIONTARGET, EMENTIONALL, EMENTIONUNSUPPORTED with the path of the target; ENOMEM. */
 enum schema_code ob_plan_make(const struct ob_profile *profile, const struct ob_target *target,
                               struct span message_id, const struct ob_plan_settings *settings,
                               const struct schema_reply *reply, struct arena *arena,
                               struct ob_plan *ret, struct schema_error *reterr);
 
 /* What the model gets offered by this endpoint and these settings: types (a bit per enum
- * schema_type allowed by the group), share fields, reactions with labels. Lives in arena. */
+ * schema_type allowed by the group), share fields, reactions with labels. Nothing of it is refused
+ * by ob_plan_make but a mention of no account. Lives in arena. */
 void ob_plan_offer(const struct ob_profile *profile, const struct ob_plan_settings *settings,
                    uint32_t segments, bool reactions_apply, struct arena *arena,
                    struct schema_offer *ret);
+
+/* ---- parts of it that the judge of actions and the delivery need as well ---- */
+
+/* The fixed notice in place of a part that cannot go ("[图片无法发送]"), constant. */
+struct span ob_plan_notice(enum schema_type type, enum schema_language language);
+/* Whether target may be mentioned: SCHEMA_OK or the code of the refusal. */
+enum schema_code ob_plan_mention(const struct ob_profile *profile,
+                                 const struct ob_plan_settings *settings, struct span target);
+/* "{"group_id":1,"message":[" of a target that was checked, and its action. */
+struct span ob_plan_head(const struct ob_target *target, struct arena *arena);
+struct span ob_plan_action(const struct ob_target *target);
+/* Puts a reply's messages into c, each in sends of its own; join: the first goes on with the send
+ * that is begun. Errors as above, without ETARGET. */
+enum schema_code ob_plan_messages(const struct ob_profile *profile,
+                                  const struct ob_plan_settings *settings,
+                                  const struct ob_target *target, const struct schema_reply *reply,
+                                  bool join, struct ob_compose *c, struct schema_error *reterr);
+/* The reaction of a reply as a step of c; left out where there is none to give. */
+void ob_plan_react(const struct ob_profile *profile, const struct ob_plan_settings *settings,
+                   const struct ob_target *target, struct span message_id, struct span reaction,
+                   struct ob_compose *c);
+/* Buttons as a numbered list: text gets "请选择…" with the first button, then a line each. */
+struct ob_buttons {
+  struct buf text;
+  enum schema_language language;
+  size_t count;
+};
+/* Adds a button, which takes the next number; false where it has no label or no payload and takes
+ * none. Begin with a buf that was initialised. */
+bool ob_buttons_add(struct ob_buttons *b, struct span label, struct span payload);
 
 #endif
