@@ -127,15 +127,17 @@ static void conversation_free(struct rg_conversation *c)
 {
   rg_keyboard_forget(&c->keyboard);
   rg_rate_done(&c->rate);
+  rg_rate_done(&c->notices);
   free(c);
 }
 
 static bool forgotten(struct rg_conversation *c, uint64_t now_ms)
 {
   rate_expire(&c->rate, now_ms);
+  rate_expire(&c->notices, now_ms);
   bool keyboard = c->keyboard.count > 0 && c->keyboard.until_ms > now_ms;
-  return c->waiting == 0 && !keyboard && c->rate.count == 0 && c->blocked_until_ms <= now_ms &&
-         c->notice_after_ms <= now_ms;
+  return c->waiting == 0 && !keyboard && c->rate.count == 0 && c->notices.count == 0 &&
+         c->blocked_until_ms <= now_ms;
 }
 
 void rg_conversations_sweep(struct rg_conversations *all, uint64_t now_ms)

@@ -35,8 +35,7 @@ struct rg_conversation {
   struct ob_timer timer;                                 /* when head goes on */
   uint64_t blocked_until_ms;                             /* muted, or refused as risky */
   const char *blocked_why;
-  uint64_t notice_after_ms; /* no failure notice before */
-  struct rg_rate rate;
+  struct rg_rate rate, notices; /* what was sent lately, failure notices by themselves */
   struct rg_keyboard keyboard;
 };
 

@@ -473,8 +473,8 @@ static void step_begin(struct rg_conversation *c, struct rg_job *job)
 static void notice_decide(struct rg_conversation *c, struct rg_job *job, uint64_t now_ms)
 {
   job->notice_decided = true;
-  if (now_ms < c->notice_after_ms || !rg_job_plan_notice(job)) return;
-  c->notice_after_ms = now_ms + RG_NOTICE_GAP_MS;
+  if (rg_rate_wait(&c->notices, RG_NOTICES_PER_MINUTE, now_ms) > 0) return;
+  if (rg_job_plan_notice(job)) rg_rate_count(&c->notices, RG_NOTICES_PER_MINUTE, now_ms);
 }
 
 /* Whether the connection can be waited for; *wait_ms gets how long. Not: the job is stopped. */

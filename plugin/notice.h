@@ -5,7 +5,7 @@
 
 #include "plugin/config.h"
 
-enum { RG_NOTICE_GAP_MS = 60 * 1000 }; /* a broken model must not fill a chat: one a minute */
+enum { RG_NOTICES_PER_MINUTE = 3 }; /* a broken model must not fill a chat */
 
 /* The text for a group; empty where the operator wants none. Lent by the group or static. */
 struct span rg_notice_text(const struct rg_group *group, enum schema_language language);
