@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "onebot/id.h"
 #include "plugin/config_address.h"
 #include "plugin/config_layers.h"
 
@@ -281,20 +282,6 @@ static void fill(const struct loader *l, enum rg_scope scope, void *base)
 
 /* ---- groups ---- */
 
-/* The number of a group: digits without sign and leading zero, from 1 to 2^63 - 1, as OneBot's
- * numbers are; 0 where it is none. */
-static uint64_t group_number(struct span s)
-{
-  uint64_t n = 0;
-  if (s.len == 0 || s.len > 19 || s.ptr[0] == '0') return 0;
-  for (size_t i = 0; i < s.len; i++) {
-    unsigned d = (unsigned char)s.ptr[i] - '0';
-    if (d > 9) return 0;
-    n = n * 10 + d;
-  }
-  return n <= INT64_MAX ? n : 0;
-}
-
 static int by_number(const void *a, const void *b)
 {
   const struct rg_layer *x = a, *y = b;
@@ -332,7 +319,8 @@ static void read_groups(struct loader *l, const struct rg_yaml *map, struct span
   }
   for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
     if (key->faulty) continue;
-    uint64_t id = group_number(key->text);
+    int64_t id = 0;
+    if (!ob_id_read(key->text, &id) || id < 0) id = 0;
     if (span_is(key->text, "default")) {
       read_layer(l, key, 0, path, &ret->fallback);
     } else if (id == 0) {
@@ -340,7 +328,7 @@ static void read_groups(struct loader *l, const struct rg_yaml *map, struct span
       tell(l, key, "%.*s: %.*s is no group: write default or a group's number, digits only",
            (int)path.len, path.ptr, (int)name.len, name.ptr);
     } else
-      read_layer(l, key, id, path, &ret->groups[ret->count++]);
+      read_layer(l, key, (uint64_t)id, path, &ret->groups[ret->count++]);
   }
   qsort(ret->groups, ret->count, sizeof *ret->groups, by_number);
 }

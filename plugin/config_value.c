@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "onebot/face.h"
+#include "onebot/id.h"
 #include "onebot/profile.h"
 #include "plugin/config_address.h"
 #include "schema/print.h"
@@ -167,20 +168,6 @@ static bool text_of(const struct value *v, const struct rg_yaml *node, struct sp
 
 /* ---- numbers ---- */
 
-/* Digits without sign and leading zero, below 2^63. */
-static bool whole_of(struct span s, uint64_t *ret)
-{
-  uint64_t n = 0;
-  if (s.len == 0 || s.len > 19 || (s.len > 1 && s.ptr[0] == '0')) return false;
-  for (size_t i = 0; i < s.len; i++) {
-    unsigned d = (unsigned char)s.ptr[i] - '0';
-    if (d > 9) return false;
-    n = n * 10 + d; /* 19 digits stay below 2^64 */
-  }
-  *ret = n;
-  return n <= INT64_MAX;
-}
-
 /* Digits, perhaps a point and digits. Exact as written: both sides are whole and below 2^53. */
 static bool seconds_of(struct span s, double *ret)
 {
@@ -202,13 +189,13 @@ static bool seconds_of(struct span s, double *ret)
 static bool read_number(const struct value *v, const struct rg_yaml *node, char *place)
 {
   const struct rg_key *key = v->key;
-  uint64_t whole = 0;
+  int64_t whole = 0;
   double number = 0;
   bool fine = node->kind == RG_YAML_SCALAR && node->plain;
   if (fine && key->type == RG_KEY_SECONDS)
     fine = seconds_of(node->text, &number);
   else if (fine) {
-    fine = whole_of(node->text, &whole);
+    fine = ob_id_read(node->text, &whole);
     number = (double)whole;
   }
   if (!fine || number < key->low || number > key->high) return fail(v, node, nothing);
@@ -341,12 +328,13 @@ static bool read_ids(const struct value *v, const struct rg_yaml *node, struct r
   size_t n = 0;
   for (const struct rg_yaml *item = node->first; item; item = item->next) {
     struct span text;
-    if (item->faulty || !text_of(v, item, &text)) {
+    int64_t id;
+    if (item->faulty || !text_of(v, item, &text))
       fine = false;
-    } else if (!whole_of(text, &ids[n]) || ids[n] == 0) {
+    else if (!ob_id_read(text, &id) || id <= 0)
       fine = fail(v, item, nothing);
-    } else
-      n++;
+    else
+      ids[n++] = (uint64_t)id;
   }
   *place = (struct rg_ids) { ids, n };
   return fine;

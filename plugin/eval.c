@@ -12,6 +12,8 @@ enum {
 
 /* A kind appears here once its function exists. */
 static const struct rg_eval_kind kinds[] = {
+  { "config", rg_eval_config },
+  { "command", rg_eval_command },
   { NULL, NULL }, /* the end */
 };
 
