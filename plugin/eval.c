@@ -14,6 +14,7 @@ enum {
 static const struct rg_eval_kind kinds[] = {
   { "config", rg_eval_config },
   { "command", rg_eval_command },
+  { "tap", rg_eval_tap },
   { NULL, NULL }, /* the end */
 };
 

@@ -25,6 +25,7 @@ rg_eval_fn rg_eval_plan, rg_eval_action, rg_eval_outcome, rg_eval_event,
 rg_eval_fn rg_eval_portable, rg_eval_fit, rg_eval_directives,
     rg_eval_remote_media;                   /* eval_protocol.c */
 rg_eval_fn rg_eval_config, rg_eval_command; /* eval_config.c */
+rg_eval_fn rg_eval_tap;                     /* eval_tap.c */
 
 /* Writes "error":{"code","path","why"} with "at" where it is known: how every kind shows a fault. */
 void rg_eval_write_error(struct schema_writer *w, const struct schema_error *error);
