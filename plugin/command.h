@@ -14,9 +14,10 @@ enum {
 typedef int rg_command_fn(int argc, char **argv);
 
 rg_command_fn rg_command_check, rg_command_plan, rg_command_schema,
-    rg_command_instruction;     /* command_judge.c */
-rg_command_fn rg_command_faces; /* command_faces.c */
-rg_command_fn rg_command_run;   /* command_run.c */
+    rg_command_instruction;      /* command_judge.c */
+rg_command_fn rg_command_config; /* command_config.c */
+rg_command_fn rg_command_faces;  /* command_faces.c */
+rg_command_fn rg_command_run;    /* command_run.c */
 
 /* Reads a whole file, or standard input where path is NULL or "-", into out. False: it was said on
  * stderr why not. */

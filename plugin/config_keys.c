@@ -62,13 +62,13 @@ static const struct rg_key top[] = {
   { .name = "endpoints", .type = RG_KEY_ENDPOINTS,
     .help_en = "The OneBot connections, each under a name of your own: one bot account each.",
     .help_zh = "OneBot 连接，名字自取，一个连接对应一个机器人账号。" },
-  { .name = "relay", .type = RG_KEY_SECTION,
+  { .name = "relay", .type = RG_KEY_SECTION, .flags = RG_KEY_OPTIONAL,
     .help_en = "The gate: bot frameworks in front of Replygate, which take it for the OneBot "
                "implementation. Leave the section out if you have none.",
     .help_zh = "网关：机器人框架把 Replygate 当作 OneBot 实现来连。没有框架就不写这一节。" },
   { .name = "relay.listen", .type = RG_KEY_RELAY_LISTEN, .initial = "",
     .example = "127.0.0.1:6700", .not_built = "*",
-    .help_en = "Address and port where frameworks connect; one that is not of this machine only "
+    .help_en = "Address and port where frameworks connect. An address that other machines reach "
                "needs an access_token.",
     .help_zh = "框架来连的地址和端口；不是本机地址时必须写 access_token。" },
   { .name = "relay.access_token", .type = RG_KEY_TEXT, .offset = AT_TOP(relay.access_token),
@@ -106,10 +106,11 @@ static const struct rg_key endpoint[] = {
     .help_en = "The address of the OneBot implementation (ws:// or wss://), or host: the bot "
                "framework's own connection is used. Exactly one of connect and listen.",
     .help_zh = "OneBot 实现的地址（ws:// 或 wss://），或 host：用宿主自己的连接。与 listen 二选一。" },
-  { .name = "listen", .type = RG_KEY_LISTEN, .initial = "", .not_built = "*",
+  { .name = "listen", .type = RG_KEY_LISTEN, .initial = "",
+    .example = "127.0.0.1:8080/onebot/v11/ws", .flags = RG_KEY_OPTIONAL, .not_built = "*",
     .help_en = "Instead of connect: where the OneBot implementation connects to us (reverse "
-               "WebSocket), for example 127.0.0.1:8080/onebot/v11/ws.",
-    .help_zh = "代替 connect：等 OneBot 实现来连（反向 WebSocket），如 127.0.0.1:8080/onebot/v11/ws。" },
+               "WebSocket). An address that other machines reach needs an access_token.",
+    .help_zh = "代替 connect：等 OneBot 实现来连（反向 WebSocket）；不是本机地址时必须写 access_token。" },
   { .name = "access_token", .type = RG_KEY_TEXT, .offset = AT_ENDPOINT(access_token),
     .initial = "", .example = "${ONEBOT_TOKEN:-}", .flags = RG_KEY_SECRET,
     .help_en = "The access token set in the OneBot implementation.",
@@ -119,7 +120,7 @@ static const struct rg_key endpoint[] = {
     .help_en = "Which implementation it is; auto asks it.",
     .help_zh = "是哪个实现；auto 自动识别。" },
   { .name = "profile_override", .type = RG_KEY_FACTS, .offset = AT_ENDPOINT(profile_override),
-    .initial = "", .not_built = "*",
+    .initial = "",
     .help_en = "Single facts of the profile that are different here, for example {music: no}.",
     .help_zh = "与该实现的已知情况不同的单项，如 {music: no}。" },
   { .name = "ca", .type = RG_KEY_PATH, .offset = AT_ENDPOINT(ca), .initial = "",
@@ -139,7 +140,7 @@ static const struct rg_key endpoint[] = {
     .words = yes_no, .initial = "unknown",
     .help_en = "Whether the peer can sign music cards: yes, no or unknown.",
     .help_zh = "对方能否签名音乐卡片：yes、no、unknown。" },
-  { .name = "groups", .type = RG_KEY_GROUPS,
+  { .name = "groups", .type = RG_KEY_GROUPS, .flags = RG_KEY_OPTIONAL,
     .help_en = "As groups below, for this account only; wins over it.",
     .help_zh = "同下面的 groups，只对这个账号有效，优先于它。" },
 };
@@ -178,9 +179,9 @@ static const struct rg_key group[] = {
     .help_en = "What a reply may hold, as far as the endpoint can show it; text always may.",
     .help_zh = "回复可用的内容类型（还要对方支持）；text 总是可用。" },
   { .name = "reactions", .type = RG_KEY_REACTIONS, .initial = "true",
-    .help_en = "Reactions offered to the model: true (a handy list), false, or a list of ids or "
-               "names: [赞, 笑哭].",
-    .help_zh = "可点的表情回应：true 常用表，false 不用，或列出编号或名称：[赞, 笑哭]。" },
+    .help_en = "Reactions offered to the model: true (a handy list), false, or a list like [赞, 76] "
+               "of names and ids.",
+    .help_zh = "可点的表情回应：true 常用表，false 不用，或列出名称和编号，如 [赞, 76]。" },
   { .name = "share_platforms", .type = RG_KEY_WORDS, .offset = AT_GROUP(share_platforms),
     .words = platforms, .initial = "qq,netease,kugou,kuwo,migu",
     .help_en = "Music apps in whose name a card may be sent.",

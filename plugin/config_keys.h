@@ -49,6 +49,7 @@ enum rg_key_flag {
   RG_KEY_SECRET = 1,   /* never printed */
   RG_KEY_OPERATOR = 2, /* from the chat only by `admins`: the host's files and network, privacy */
   RG_KEY_ADDRESS = 4,  /* may hold a secret behind ? or before @: shown without */
+  RG_KEY_OPTIONAL = 8, /* stands in config.example.yaml with # before it */
 };
 
 struct rg_key {

@@ -340,6 +340,20 @@ static bool read_ids(const struct value *v, const struct rg_yaml *node, struct r
   return fine;
 }
 
+/* A fact of a profile, tried on a copy of one: what is wrong with it is told. */
+static bool fact(const struct value *v, const struct rg_yaml *key, struct span value)
+{
+  struct ob_profile probe = ob_profiles[OB_SPEC];
+  struct schema_error error;
+  if (ob_profile_override(&probe, key->text, value, &error) == SCHEMA_OK) return true;
+  bool known = error.path[0] != 0; /* the fact itself is, so its value is not */
+  struct span what = arena_printf(
+      v->r->notes, known ? "%.*s.%.*s: write %s" : "%.*s: %.*s: %s", (int)v->path.len, v->path.ptr,
+      key->text.len > SHOWN_MAX ? SHOWN_MAX : (int)key->text.len, key->text.ptr, error.what);
+  v->r->fault(v->r->ctx, known ? key->next->place : key->place, what);
+  return false;
+}
+
 /* Keys and values of a mapping of texts, in turn. */
 static bool read_pairs(const struct value *v, const struct rg_yaml *node, struct rg_list *place)
 {
@@ -361,6 +375,8 @@ static bool read_pairs(const struct value *v, const struct rg_yaml *node, struct
       fine = false;
     else if (items[n + 1].len == 0)
       fine = fail(v, key->next, nothing);
+    else if (v->key->type == RG_KEY_FACTS && !fact(v, key, items[n + 1]))
+      fine = false;
     else
       n += 2;
   }

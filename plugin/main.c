@@ -19,6 +19,8 @@ struct command {
 static int command_eval(int argc, char **argv);
 
 static const struct command commands[] = {
+  { "config", rg_command_config, "CONFIG",
+    "checks a configuration, prints what holds in each group" },
   { "faces", rg_command_faces, "[TEXT]", "looks reactions up" },
   { "eval", command_eval, "KIND", "one JSON case a line on stdin, one result a line on stdout" },
 };
