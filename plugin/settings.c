@@ -410,11 +410,12 @@ static bool view_locked(struct rg_settings *s, struct span endpoint, uint64_t gr
                         struct rg_view *ret)
 {
   struct rg_overlay *o;
-  bool fine = overlay_now(s, endpoint, group_id, &o);
+  const struct rg_endpoint *e = rg_config_endpoint(s->config, endpoint);
+  bool fine = overlay_now(s, e ? e->name : endpoint, group_id, &o); /* "": the only one */
   *ret = (struct rg_view) { .config = rg_config_keep(s->config),
                             .overlay = keep(o),
                             .group_id = group_id };
-  ret->endpoint = rg_config_endpoint(s->config, endpoint);
+  ret->endpoint = e;
   ret->group = o ? &o->values : rg_config_group(s->config, ret->endpoint, group_id);
   return fine;
 }
@@ -521,6 +522,7 @@ static enum rg_change_result set_locked(struct rg_settings *s, struct rg_overrid
     rg_view_done(&v);
     return no_memory(ret);
   }
+  if (v.endpoint) change->endpoint = v.endpoint->name;
   ret->old = printed(key, v.group, RG_PRINT_YAML, arena);
   change->value = to_json(&v, key, value, language, arena, ret);
   if (change->value.len == 0) goto done;
@@ -614,6 +616,7 @@ static enum rg_change_result reset_locked(struct rg_settings *s, struct span end
     rg_view_done(&v);
     return no_memory(ret);
   }
+  if (v.endpoint) endpoint = v.endpoint->name;
   if (single) ret->old = ret->now = printed(key, v.group, RG_PRINT_YAML, arena);
   if (!v.overlay) goto done;
   struct rg_overlay *o = overlay_without(s, v.overlay, key, retcount);
