@@ -37,9 +37,8 @@ bool rg_settings_load(struct rg_settings *s, char *why, size_t cap);
  * stay. */
 void rg_settings_use(struct rg_settings *s, struct rg_config *config, struct rg_store *store);
 
-/* Fills *ret, which rg_view_done gives back. endpoint: its name; empty: the only one, as in all that
- * follows. False: no memory, and *ret then shows the
- * configuration without overrides. */
+/* Fills *ret, which rg_view_done gives back. endpoint: its name; empty: the only one, here and in
+ * all that follows. False: no memory, and *ret then shows the configuration without overrides. */
 bool rg_settings_view(struct rg_settings *s, struct span endpoint, uint64_t group_id,
                       struct rg_view *ret);
 void rg_view_done(struct rg_view *v);
