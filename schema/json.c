@@ -1,17 +1,15 @@
 #include "schema/json.h"
 
+#include "schema/grammar.h"
 #include "schema/keys.h"
 
 #include <assert.h>
 
+/* Where the reader stands. Whether a value was in an object or an array, is_object knows. */
 enum state {
-  EXPECT_VALUE,
-  EXPECT_VALUE_OR_END, /* behind [ */
-  EXPECT_KEY,
-  EXPECT_KEY_OR_END, /* behind { */
-  EXPECT_COMMA_OR_END,
-  EXPECT_NOTHING, /* behind the whole value */
-  AT_END,
+  BEFORE_VALUE,
+  BEHIND_BRACKET,
+  BEHIND_VALUE,
   AT_ERROR,
 };
 
@@ -25,11 +23,11 @@ void schema_json_init(struct schema_json *r, struct span text, struct arena *are
   r->arena = arena;
   r->depth_max = depth_max;
   r->mode = mode;
-  r->state = EXPECT_VALUE;
+  r->state = BEFORE_VALUE;
 }
 
-static enum schema_token fail(struct schema_json *r, enum schema_code code, const char *at,
-                              const char *what)
+enum schema_token grammar_fail(struct schema_json *r, enum schema_code code, const char *at,
+                               const char *what)
 {
   r->state = AT_ERROR;
   r->next = at;
@@ -39,18 +37,12 @@ static enum schema_token fail(struct schema_json *r, enum schema_code code, cons
 
 static enum schema_token fail_truncated(struct schema_json *r)
 {
-  return fail(r, SCHEMA_ETRUNCATED, r->end, "the text ends before the JSON value does");
+  return grammar_fail(r, SCHEMA_ETRUNCATED, r->end, "the text ends before the JSON value does");
 }
 
 static enum schema_token fail_memory(struct schema_json *r, const char *at)
 {
-  return fail(r, SCHEMA_ENOMEM, at, "the text needs more memory than it may have");
-}
-
-static const char *skip_space(const char *p, const char *end)
-{
-  while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
-  return p;
+  return grammar_fail(r, SCHEMA_ENOMEM, at, "the text needs more memory than it may have");
 }
 
 static bool in_object(const struct schema_json *r)
@@ -59,22 +51,7 @@ static bool in_object(const struct schema_json *r)
   return r->is_object[i / 64] >> i % 64 & 1;
 }
 
-static void value_done(struct schema_json *r, const char *behind)
-{
-  r->next = behind;
-  r->state = r->depth ? EXPECT_COMMA_OR_END : EXPECT_NOTHING;
-}
-
 /* ---- strings ---- */
-
-/* The first byte from p on that is a quote, a backslash, a control character or not ASCII. */
-static const char *skip_plain(const char *p, const char *end)
-{
-  while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' &&
-         *p != '\\')
-    p++;
-  return p;
-}
 
 /* Whether the left bytes at p, fewer than 4, begin a UTF-8 sequence that goes on behind them. */
 static bool is_cut_sequence(const char *p, size_t left)
@@ -95,9 +72,10 @@ static enum schema_token fail_in_string(struct schema_json *r, const char *p)
   size_t left = (size_t)(r->end - p);
   if (left == 0) return fail_truncated(r);
   if ((unsigned char)*p < 0x20)
-    return fail(r, SCHEMA_ESYNTAX, p, "a raw control character in a string; it must be escaped");
+    return grammar_fail(r, SCHEMA_ESYNTAX, p,
+                        "a raw control character in a string; it must be escaped");
   if (left < 4 && is_cut_sequence(p, left)) return fail_truncated(r);
-  return fail(r, SCHEMA_EUTF8, p, "bytes that are not UTF-8");
+  return grammar_fail(r, SCHEMA_EUTF8, p, "bytes that are not UTF-8");
 }
 
 static int hex_digit(char c)
@@ -139,14 +117,21 @@ static bool read_unicode_escape(struct schema_json *r, const char **at, uint32_t
   *ret = high;
   return true;
 lone:
-  fail(r, SCHEMA_ESURROGATE, begin, "an escape of half a character; its other half must follow");
+  grammar_fail(r, SCHEMA_ESURROGATE, begin,
+               "an escape of half a character; its other half must follow");
   return false;
 not_hex:
   if (p >= r->end)
     fail_truncated(r);
   else
-    fail(r, SCHEMA_ESYNTAX, p, "four hexadecimal digits must follow \\u");
+    grammar_fail(r, SCHEMA_ESYNTAX, p, "four hexadecimal digits must follow \\u");
   return false;
+}
+
+/* Whether the decoded code point is a control character that people never see. */
+static bool is_control(uint32_t c)
+{
+  return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7F && c < 0xA0);
 }
 
 /* Reads the escape whose backslash is at p and writes what it means to *out (NULL: nowhere).
@@ -161,10 +146,12 @@ static const char *read_escape(struct schema_json *r, const char *p, char **out)
     uint32_t code_point;
     if (!read_unicode_escape(r, &p, &code_point)) return NULL;
     n = utf8_encode(code_point, bytes);
+    r->controls |= is_control(code_point);
   } else {
     const char *name = memchr(names, *p, sizeof names - 1);
-    if (!name) return fail(r, SCHEMA_ESYNTAX, p, "JSON has no such escape"), NULL;
+    if (!name) return grammar_fail(r, SCHEMA_ESYNTAX, p, "JSON has no such escape"), NULL;
     bytes[0] = meanings[name - names];
+    r->controls |= is_control((unsigned char)bytes[0]);
     p++;
   }
   if (*out) memcpy(*out, bytes, n), *out += n;
@@ -172,58 +159,37 @@ static const char *read_escape(struct schema_json *r, const char *p, char **out)
 }
 
 /* The quote that ends the string whose content goes on at p, or NULL. Judges nothing. */
-static const char *find_quote(const char *p, const char *end)
+static const char *find_end(const char *p, const char *end)
 {
-  for (; p < end && *p != '"'; p++)
-    if (*p == '\\' && end - p > 1) p++;
-  return p < end ? p : NULL;
+  for (;;) {
+    p = scan_quote(p, end);
+    if (p == end) return NULL;
+    if (*p == '"') return p;
+    if (end - p < 2) return NULL;
+    p += 2;
+  }
 }
 
-/* Reads a string from its first escape at p on; its content began at begin. */
-static bool read_escaped(struct schema_json *r, const char *begin, const char *p)
+bool grammar_string_rest(struct schema_json *r, const char *begin, const char *p)
 {
+  if (p >= r->end || *p != '\\') return fail_in_string(r, p), false;
   /* What is decoded is never longer than its source, so one piece of memory is enough. Where no
    * quote follows, the rest is only searched for its first fault. */
-  const char *quote = find_quote(p, r->end);
+  const char *quote = find_end(p, r->end);
   char *decoded = quote ? arena_alloc(r->arena, (size_t)(quote - begin)) : NULL, *out = decoded;
   if (quote && !decoded) return fail_memory(r, p), false;
   if (out) memcpy(out, begin, (size_t)(p - begin)), out += p - begin;
-  for (;;) {
-    const char *plain = p;
-    while ((p = skip_plain(p, r->end)) < r->end && (*p & 0x80)) {
-      size_t n = utf8_sequence(p, (size_t)(r->end - p));
-      if (n == 0) break;
-      p += n;
-    }
-    if (out) memcpy(out, plain, (size_t)(p - plain)), out += p - plain;
-    if (p >= r->end || (*p != '"' && *p != '\\')) return fail_in_string(r, p), false;
-    if (*p == '"') break;
+  while (*p != '"') {
     p = read_escape(r, p, &out);
     if (!p) return false;
+    const char *plain = p;
+    p = scan_string(p, r->end, &r->controls);
+    if (out) memcpy(out, plain, (size_t)(p - plain)), out += p - plain;
+    if (p >= r->end || (*p != '"' && *p != '\\')) return fail_in_string(r, p), false;
   }
   r->text = (struct span) { decoded, (size_t)(out - decoded) };
   r->next = p + 1;
   return true;
-}
-
-/* Reads the string whose first quote is at p into r->text. False: the reader has failed. */
-static bool read_string(struct schema_json *r, const char *p)
-{
-  const char *begin = ++p;
-  for (;;) {
-    p = skip_plain(p, r->end);
-    if (p >= r->end) break;
-    if (*p == '"') {
-      r->text = (struct span) { begin, (size_t)(p - begin) };
-      r->next = p + 1;
-      return true;
-    }
-    if (*p == '\\') return read_escaped(r, begin, p);
-    size_t n = utf8_sequence(p, (size_t)(r->end - p));
-    if (n < 2) break;
-    p += n;
-  }
-  return fail_in_string(r, p), false;
 }
 
 /* ---- values ---- */
@@ -242,7 +208,7 @@ static bool read_digits(struct schema_json *r, const char **at)
     if (p >= r->end)
       fail_truncated(r);
     else
-      fail(r, SCHEMA_ESYNTAX, p, "a digit is needed here");
+      grammar_fail(r, SCHEMA_ESYNTAX, p, "a digit is needed here");
     return false;
   }
   *at = p;
@@ -267,7 +233,7 @@ static enum schema_token read_number(struct schema_json *r, const char *p)
     if (!read_digits(r, &p)) return SCHEMA_JSON_ERROR;
   }
   r->text = (struct span) { begin, (size_t)(p - begin) };
-  value_done(r, p);
+  r->next = p;
   return SCHEMA_JSON_NUMBER;
 }
 
@@ -276,15 +242,16 @@ static enum schema_token read_word(struct schema_json *r, const char *p, const c
 {
   for (; *word; word++, p++) {
     if (p >= r->end) return fail_truncated(r);
-    if (*p != *word) return fail(r, SCHEMA_ESYNTAX, p, "neither true, false nor null");
+    if (*p != *word) return grammar_fail(r, SCHEMA_ESYNTAX, p, "neither true, false nor null");
   }
-  value_done(r, p);
+  r->next = p;
   return token;
 }
 
 static enum schema_token open_container(struct schema_json *r, const char *p, bool object)
 {
-  if (r->depth >= r->depth_max) return fail(r, SCHEMA_EDEPTH, p, "nested deeper than allowed");
+  if (r->depth >= r->depth_max)
+    return grammar_fail(r, SCHEMA_EDEPTH, p, "nested deeper than allowed");
   if (object) {
     struct schema_keys *keys =
         r->keys || !r->outer_keys ? schema_keys_open(r->keys, r->arena) : r->outer_keys;
@@ -297,26 +264,23 @@ static enum schema_token open_container(struct schema_json *r, const char *p, bo
   uint64_t bit = (uint64_t)1 << i % 64;
   r->is_object[i / 64] = object ? r->is_object[i / 64] | bit : r->is_object[i / 64] & ~bit;
   r->next = p + 1;
-  r->state = object ? EXPECT_KEY_OR_END : EXPECT_VALUE_OR_END;
+  r->state = BEHIND_BRACKET;
   return object ? SCHEMA_JSON_OBJECT : SCHEMA_JSON_ARRAY;
 }
 
-static enum schema_token close_container(struct schema_json *r, const char *p)
+static enum schema_token close_container(struct schema_json *r, enum schema_token token)
 {
-  bool object = in_object(r);
-  if (object) r->keys = r->keys->outer;
+  if (token == SCHEMA_JSON_OBJECT_END) r->keys = r->keys->outer;
   r->depth--;
-  value_done(r, p + 1);
-  return object ? SCHEMA_JSON_OBJECT_END : SCHEMA_JSON_ARRAY_END;
+  return token;
 }
 
-static enum schema_token read_value(struct schema_json *r, const char *p)
+enum schema_token grammar_value(struct schema_json *r, const char *p)
 {
+  r->at = (size_t)(p - r->begin);
+  if (p >= r->end) return fail_truncated(r);
   switch (*p) {
-  case '"':
-    if (!read_string(r, p)) return SCHEMA_JSON_ERROR;
-    value_done(r, r->next);
-    return SCHEMA_JSON_STRING;
+  case '"': return grammar_string(r, p) ? SCHEMA_JSON_STRING : SCHEMA_JSON_ERROR;
   case '{': return open_container(r, p, true);
   case '[': return open_container(r, p, false);
   case 't': return read_word(r, p, "true", SCHEMA_JSON_TRUE);
@@ -325,57 +289,81 @@ static enum schema_token read_value(struct schema_json *r, const char *p)
   case '-': return read_number(r, p);
   default:
     if (is_digit(p, r->end)) return read_number(r, p);
-    return fail(r, SCHEMA_ESYNTAX, p, "a JSON value is needed here");
+    return grammar_fail(r, SCHEMA_ESYNTAX, p, "a JSON value is needed here");
   }
 }
 
-static enum schema_token read_key(struct schema_json *r, const char *p)
+enum schema_token grammar_fail_member(struct schema_json *r, const char *p, bool first)
 {
-  if (*p != '"') return fail(r, SCHEMA_ESYNTAX, p, "a key in double quotes is needed here");
-  if (!read_string(r, p)) return SCHEMA_JSON_ERROR;
+  if (p >= r->end) return fail_truncated(r);
+  return grammar_fail(r, SCHEMA_ESYNTAX, p,
+                      first ? "a key in double quotes is needed here"
+                            : "a comma or } is needed here");
+}
+
+enum schema_token grammar_fail_item(struct schema_json *r, const char *p)
+{
+  if (p >= r->end) return fail_truncated(r);
+  return grammar_fail(r, SCHEMA_ESYNTAX, p, "a comma or ] is needed here");
+}
+
+bool grammar_colon_rest(struct schema_json *r)
+{
+  const char *colon = scan_space(r->next, r->end);
+  if (colon >= r->end) return fail_truncated(r), false;
+  if (*colon != ':')
+    return grammar_fail(r, SCHEMA_ESYNTAX, colon, "a colon must follow the key"), false;
+  r->next = colon + 1;
+  return true;
+}
+
+/* ---- the reader ---- */
+
+static enum schema_token next_member(struct schema_json *r)
+{
+  enum schema_token token = grammar_member(r, r->state == BEHIND_BRACKET);
+  if (token == SCHEMA_JSON_OBJECT_END) {
+    r->state = BEHIND_VALUE;
+    return close_container(r, token);
+  }
+  if (token == SCHEMA_JSON_ERROR) return token;
+  r->state = BEFORE_VALUE;
+  const char *key = r->begin + r->at;
   switch (schema_keys_add(r->keys, r->text, r->arena)) {
   case SCHEMA_KEYS_NEW: break;
-  case SCHEMA_KEYS_SEEN: return fail(r, SCHEMA_EDUPLICATE, p, "this object has that key already");
-  case SCHEMA_KEYS_NOMEM: return fail_memory(r, p);
+  case SCHEMA_KEYS_SEEN:
+    return grammar_fail(r, SCHEMA_EDUPLICATE, key, "this object has that key already");
+  case SCHEMA_KEYS_NOMEM: return fail_memory(r, key);
   }
-  const char *colon = skip_space(r->next, r->end);
-  if (colon >= r->end) return fail_truncated(r);
-  if (*colon != ':') return fail(r, SCHEMA_ESYNTAX, colon, "a colon must follow the key");
-  r->next = colon + 1;
-  r->state = EXPECT_VALUE;
-  return SCHEMA_JSON_KEY;
+  return token;
+}
+
+static enum schema_token next_value(struct schema_json *r, const char *p)
+{
+  enum schema_token token = grammar_value(r, p);
+  if (token > SCHEMA_JSON_KEY) r->state = BEHIND_VALUE;
+  return token;
+}
+
+static enum schema_token next_item(struct schema_json *r)
+{
+  enum schema_token end;
+  if (grammar_item(r, r->state == BEHIND_BRACKET, &end)) return next_value(r, r->next);
+  if (end == SCHEMA_JSON_ERROR) return end;
+  r->state = BEHIND_VALUE;
+  return close_container(r, end);
 }
 
 enum schema_token schema_json_next(struct schema_json *r)
 {
   if (r->state == AT_ERROR) return SCHEMA_JSON_ERROR;
-  const char *p = skip_space(r->next, r->end);
-  if (r->state == EXPECT_COMMA_OR_END && p < r->end && *p == ',') {
-    p = skip_space(p + 1, r->end);
-    r->state = in_object(r) ? EXPECT_KEY : EXPECT_VALUE;
-  }
+  if (r->state == BEFORE_VALUE) return next_value(r, scan_space(r->next, r->end));
+  if (r->depth > 0) return in_object(r) ? next_member(r) : next_item(r);
+  const char *p = scan_space(r->next, r->end);
   r->at = (size_t)(p - r->begin);
-  if (p >= r->end) {
-    if (r->state != EXPECT_NOTHING && r->state != AT_END) return fail_truncated(r);
-    r->next = p;
-    r->state = AT_END;
-    return SCHEMA_JSON_END;
-  }
-  bool closes = *p == ']' || *p == '}';
-  switch ((enum state)r->state) {
-  case EXPECT_VALUE: return read_value(r, p);
-  case EXPECT_VALUE_OR_END: return *p == ']' ? close_container(r, p) : read_value(r, p);
-  case EXPECT_KEY: return read_key(r, p);
-  case EXPECT_KEY_OR_END: return *p == '}' ? close_container(r, p) : read_key(r, p);
-  case EXPECT_COMMA_OR_END:
-    if (closes && in_object(r) == (*p == '}')) return close_container(r, p);
-    return fail(r, SCHEMA_ESYNTAX, p,
-                in_object(r) ? "a comma or } is needed here" : "a comma or ] is needed here");
-  case EXPECT_NOTHING:
-  case AT_END:
-  case AT_ERROR: break;
-  }
-  return fail(r, SCHEMA_ESYNTAX, p, "nothing may follow the JSON value");
+  if (p < r->end) return grammar_fail(r, SCHEMA_ESYNTAX, p, "nothing may follow the JSON value");
+  r->next = p;
+  return SCHEMA_JSON_END;
 }
 
 bool schema_json_skip(struct schema_json *r, enum schema_token first)
@@ -386,4 +374,18 @@ bool schema_json_skip(struct schema_json *r, enum schema_token first)
   while (r->depth > outside)
     if (schema_json_next(r) == SCHEMA_JSON_ERROR) return false;
   return true;
+}
+
+bool grammar_skip_member(struct schema_json *r, unsigned depth)
+{
+  r->state = BEFORE_VALUE;
+  r->depth += depth;
+  bool ok = schema_json_skip(r, schema_json_next(r));
+  r->depth -= depth;
+  return ok;
+}
+
+void grammar_value_done(struct schema_json *r)
+{
+  r->state = BEHIND_VALUE;
 }

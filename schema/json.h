@@ -36,6 +36,7 @@ struct schema_keys;
 /* One reading. Members are read-only for callers; those below the line are the reader's own. */
 struct schema_json {
   struct span text;          /* of the last KEY, STRING (decoded) or NUMBER (as written) */
+  bool controls;             /* strict: the last string holds control characters beyond \t and \n */
   size_t at;                 /* byte where the last token begins */
   struct schema_error error; /* after SCHEMA_JSON_ERROR; path is left empty */
   unsigned depth;            /* open objects and arrays */
