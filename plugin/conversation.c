@@ -6,6 +6,7 @@
 enum {
   MINUTE_MS = 60 * 1000,
   BUCKETS_MIN = 64,
+  HISTORY_CONVERSATIONS_MAX = 8192, /* with more, old verdicts of quiet chats are forgotten */
   SWEEP_MIN = 1024,   /* below it forgotten conversations cost nothing worth the look */
   RATE_MAX = 60 * 60, /* nobody is meant to read more than 60 messages a second */
 };
@@ -128,11 +129,14 @@ static void conversation_free(struct rg_conversation *c)
   rg_keyboard_forget(&c->keyboard);
   rg_rate_done(&c->rate);
   rg_rate_done(&c->notices);
+  rg_history_done(&c->history);
   free(c);
 }
 
-static bool forgotten(struct rg_conversation *c, uint64_t now_ms)
+static bool forgotten(const struct rg_conversations *all, struct rg_conversation *c,
+                      uint64_t now_ms)
 {
+  if (all->count <= HISTORY_CONVERSATIONS_MAX && c->history.until_ms > now_ms) return false;
   rate_expire(&c->rate, now_ms);
   rate_expire(&c->notices, now_ms);
   bool keyboard = c->keyboard.count > 0 && c->keyboard.until_ms > now_ms;
@@ -147,7 +151,7 @@ void rg_conversations_sweep(struct rg_conversations *all, uint64_t now_ms)
     struct rg_conversation **at = &all->buckets[i];
     while (*at) {
       struct rg_conversation *c = *at;
-      if (!forgotten(c, now_ms)) {
+      if (!forgotten(all, c, now_ms)) {
         at = &c->next;
         continue;
       }

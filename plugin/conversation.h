@@ -4,6 +4,7 @@
 #define PLUGIN_CONVERSATION_H
 
 #include "plugin/endpoint.h"
+#include "plugin/history.h"
 #include "plugin/keyboard.h"
 #include "plugin/turn.h"
 
@@ -37,6 +38,7 @@ struct rg_conversation {
   const char *blocked_why;
   struct rg_rate rate, notices; /* what was sent lately, failure notices by themselves */
   struct rg_keyboard keyboard;
+  struct rg_history history;
 };
 
 struct rg_conversations {

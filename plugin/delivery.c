@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-#include "onebot/id.h"
 #include "plugin/notice.h"
 
 enum {
@@ -121,9 +120,12 @@ static void finish(struct rg_job *job)
   enum rg_ending ending = ending_of(job);
   say(c, RG_LOG_INFO, "turn %" PRIu64 ": %s%s%s", job->ticket, rg_ending_word(ending),
       job->stopped ? ", " : "", job->stopped ? job->stopped : "");
-  tell_result(gate, job, ending);
+  if (!job->own) {
+    rg_history_add(&c->history, job, rg_ending_word(ending), ob_now_ms());
+    tell_result(gate, job, ending);
+  }
   pthread_mutex_lock(&gate->mu);
-  gate->endings[ending]++;
+  if (!job->own) gate->endings[ending]++;
   gate->waiting--;
   gate->waiting_bytes -= job->bytes;
   c->waiting--;
@@ -393,21 +395,9 @@ static bool card_doubtful(const struct rg_conversation *c, const struct rg_job *
 
 static void card_look(struct rg_conversation *c, struct rg_job *job, struct span message_id)
 {
-  struct buf params;
-  struct schema_writer w = { .out = &params };
-  buf_init(&params, 1024);
-  schema_write_object(&w);
-  schema_write_key(&w, SPAN("message_id"));
-  if (ob_id_read(message_id, NULL)) {
-    schema_write_raw(&w, message_id);
-  } else {
-    schema_write_string(&w, message_id);
-  }
-  schema_write_object_end(&w);
   job->parts[job->step].message_id = message_id;
   c->calling = true;
-  rg_account_call(c->account, SPAN("get_msg"), buf_span(&params), RG_CARD_LOOK_MS, card_looked, c);
-  buf_done(&params);
+  rg_account_call_message(c->account, SPAN("get_msg"), message_id, RG_CARD_LOOK_MS, card_looked, c);
 }
 
 /* --- one step --- */

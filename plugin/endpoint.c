@@ -3,9 +3,14 @@
 
 #include <stdlib.h>
 
-#include "plugin/gate.h"
+#include "onebot/id.h"
+#include "plugin/inbound.h"
+#include "schema/print.h"
 
-enum { CARDS_MISSED_MAX = 2 }; /* design 8 */
+enum {
+  CARDS_MISSED_MAX = 2,   /* design 8 */
+  PARAMS_MAX = 64 * 1024, /* a message id in JSON; icqq's have 30 bytes */
+};
 
 struct rg_account *rg_account_new(struct rg_gate *gate, struct span name)
 {
@@ -69,13 +74,13 @@ static void on_state(void *ctx, enum ob_link_state state, const char *why)
   struct rg_account *account = ctx;
   if (account->client) account->link = ob_client_link(account->client);
   identity_take(account, state);
-  rg_gate_state(account->gate, account, state, why);
+  rg_inbound_state(account->gate, account, state, why);
 }
 
 static void on_event(void *ctx, struct span json)
 {
   struct rg_account *account = ctx;
-  rg_gate_event(account->gate, account, json);
+  rg_inbound_event(account->gate, account, json);
 }
 
 static char *text_of(struct span s)
@@ -171,6 +176,26 @@ void rg_account_call(struct rg_account *account, struct span action, struct span
   }
   const struct ob_answer answer = { .kind = OB_ANSWER_NOT_WRITTEN };
   done(ctx, &answer);
+}
+
+void rg_account_call_message(struct rg_account *account, struct span action, struct span message_id,
+                             unsigned timeout_ms,
+                             void (*done)(void *ctx, const struct ob_answer *answer), void *ctx)
+{
+  struct buf params;
+  struct schema_writer w = { .out = &params };
+  buf_init(&params, PARAMS_MAX);
+  schema_write_object(&w);
+  schema_write_key(&w, SPAN("message_id"));
+  if (ob_id_read(message_id, NULL)) {
+    schema_write_raw(&w, message_id);
+  } else {
+    schema_write_string(&w, message_id);
+  }
+  schema_write_object_end(&w);
+  rg_account_call(account, action, params.failed ? SPAN("{}") : buf_span(&params), timeout_ms, done,
+                  ctx);
+  buf_done(&params);
 }
 
 void rg_account_card_seen(struct rg_account *account, bool shown)

@@ -50,6 +50,10 @@ bool rg_account_ready(const struct rg_account *account);
 void rg_account_call(struct rg_account *account, struct span action, struct span params,
                      unsigned timeout_ms, void (*done)(void *ctx, const struct ob_answer *answer),
                      void *ctx);
+/* The same with params {"message_id":…}: a number where the id is one. */
+void rg_account_call_message(struct rg_account *account, struct span action, struct span message_id,
+                             unsigned timeout_ms,
+                             void (*done)(void *ctx, const struct ob_answer *answer), void *ctx);
 /* A card was accepted: was it shown? After two that were not, cards go as text. */
 void rg_account_card_seen(struct rg_account *account, bool shown);
 

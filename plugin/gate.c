@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "onebot/event.h"
 #include "onebot/id.h"
 #include "plugin/delivery.h"
 #include "plugin/process.h"
@@ -109,59 +108,67 @@ static bool account_add(struct rg_gate *gate, struct span name)
 struct change {
   struct rg_gate *gate;
   struct rg_config *config;
+  int32_t rc;
 };
 
-/* Service thread: every account becomes what the configuration says of it. Only this thread adds
- * accounts, so that it may look at them without the lock. */
-static void change_apply(void *arg)
-{
-  const struct change *change = arg;
-  struct rg_gate *gate = change->gate;
-  for (size_t i = 0; i < gate->account_count; i++) {
-    struct rg_account *account = gate->accounts[i];
-    rg_account_configure(account, change->config,
-                         rg_config_endpoint(change->config, span_of(account->name)));
-  }
-}
-
-/* Accounts are made before the configuration is in force, so that a failure changes nothing. */
+/* Only the service thread adds accounts, so that it may look at them without the lock. They are made
+ * first: a failure changes nothing. */
 static bool accounts_make(struct rg_gate *gate, const struct rg_config *config)
 {
   for (size_t i = 0; i < config->endpoint_count; i++) {
     struct span name = config->endpoints[i].name;
-    pthread_mutex_lock(&gate->mu);
-    bool known = account_find(gate, name) != NULL;
-    pthread_mutex_unlock(&gate->mu);
-    if (!known && !account_add(gate, name)) return false;
+    if (!account_find(gate, name) && !account_add(gate, name)) return false;
   }
   return true;
 }
 
-/* Takes the reference to config, also on failure. */
-static int32_t config_install(struct rg_gate *gate, struct rg_config *config, char *why, size_t cap)
+/* Service thread: every account becomes what the configuration says of it. */
+static void change_apply(void *arg)
 {
-  if (!accounts_make(gate, config)) {
-    rg_config_release(config);
-    tell_why(why, cap, "out of memory");
-    return RG_ENOMEM;
-  }
-  if (!rg_log_configure(&gate->log, config->log_level, config->log_file)) {
-    tell_why(why, cap, "log.file cannot be opened for writing: %.*s", (int)config->log_file.len,
-             config->log_file.ptr);
-    rg_config_release(config);
-    return RG_ECONFIG;
-  }
+  struct change *change = arg;
+  struct rg_gate *gate = change->gate;
+  struct rg_config *config = change->config;
+  change->rc = RG_ENOMEM;
+  if (!accounts_make(gate, config)) return;
   pthread_mutex_lock(&gate->mu);
   struct rg_config *old = gate->config;
-  gate->config = config;
+  gate->config = rg_config_keep(config);
   pthread_mutex_unlock(&gate->mu);
   if (old && !span_eq(old->store, config->store)) {
     rg_log_line(&gate->log, RG_LOG_WARN, "store: the change needs a restart");
   }
   if (old) rg_settings_use(gate->settings, config, gate->store);
   rg_config_release(old);
-  struct change change = { gate, config };
-  return ob_service_run(gate->service, change_apply, &change) ? RG_OK : RG_ESYSTEM;
+  for (size_t i = 0; i < gate->account_count; i++) {
+    struct rg_account *account = gate->accounts[i];
+    rg_account_configure(account, config, rg_config_endpoint(config, span_of(account->name)));
+  }
+  change->rc = RG_OK;
+}
+
+static void say_not_built(struct rg_gate *gate, const struct rg_config *config)
+{
+  for (size_t i = 0; i < config->not_built.count; i++) {
+    struct span key = config->not_built.items[i];
+    rg_log_line(&gate->log, RG_LOG_WARN, "%.*s: not built in yet", (int)key.len, key.ptr);
+  }
+}
+
+static int32_t config_install(struct rg_gate *gate, struct rg_config *config, char *why, size_t cap)
+{
+  if (!rg_log_configure(&gate->log, config->log_level, config->log_file)) {
+    tell_why(why, cap, "log.file cannot be opened for writing: %.*s", (int)config->log_file.len,
+             config->log_file.ptr);
+    return RG_ECONFIG;
+  }
+  struct change change = { .gate = gate, .config = config, .rc = RG_ESYSTEM };
+  ob_service_run(gate->service, change_apply, &change);
+  if (change.rc == RG_OK) {
+    say_not_built(gate, config);
+  } else {
+    tell_why(why, cap, "out of memory");
+  }
+  return change.rc;
 }
 
 int32_t rg_gate_reload(struct rg_gate *gate, char *why, size_t cap)
@@ -172,13 +179,14 @@ int32_t rg_gate_reload(struct rg_gate *gate, char *why, size_t cap)
     rg_log_line(&gate->log, RG_LOG_WARN, "the configuration has faults; the old one stays");
     return RG_ECONFIG;
   }
+  int32_t rc = RG_ECONFIG;
   if (wants_tls(config) && !gate->tls) {
-    rg_config_release(config);
     tell_why(why, cap, "%s: the first wss:// address needs a restart", gate->config_path);
-    return RG_ECONFIG;
+  } else {
+    rc = config_install(gate, config, why, cap);
   }
-  int32_t rc = config_install(gate, config, why, cap);
   if (rc == RG_OK) rg_log_line(&gate->log, RG_LOG_INFO, "the configuration was read anew");
+  rg_config_release(config);
   return rc;
 }
 
@@ -256,6 +264,20 @@ static bool host_usable(const struct rg_host *host)
   return host && host->size >= offsetof(struct rg_host, log) && host->abi == RG_ABI;
 }
 
+static bool service_start(struct rg_gate *gate, char *why, size_t cap)
+{
+  struct schema_error error = { .code = SCHEMA_OK };
+  const struct ob_service_options options = {
+    .ctx = gate,
+    .log = service_line,
+    .tls = gate->tls,
+    .process = &rg_process,
+  };
+  if (ob_service_start(&options, &gate->service, &error) == SCHEMA_OK) return true;
+  tell_why(why, cap, "%s", error.what ? error.what : "the service thread cannot be started");
+  return false;
+}
+
 int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **ret,
                      char *why, size_t cap)
 {
@@ -273,35 +295,22 @@ int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, st
   int32_t rc = RG_ECONFIG;
   struct rg_config *config = config_load(gate->config_path, why, cap);
   if (!config) goto fail;
-
+  gate->tls = wants_tls(config);
   rc = RG_ENOMEM;
   if (!settings_open(gate, config)) {
-    rg_config_release(config);
     tell_why(why, cap, "out of memory");
     goto fail;
   }
-  gate->tls = wants_tls(config);
-  const struct ob_service_options options = {
-    .ctx = gate,
-    .log = service_line,
-    .tls = gate->tls,
-    .process = &rg_process,
-  };
-  struct schema_error error = { .code = SCHEMA_OK };
   rc = RG_ESYSTEM;
-  if (ob_service_start(&options, &gate->service, &error) != SCHEMA_OK) {
-    rg_config_release(config);
-    tell_why(why, cap, "%s", error.what ? error.what : "the service thread cannot be started");
-    goto fail;
-  }
+  if (!service_start(gate, why, cap)) goto fail;
   rc = config_install(gate, config, why, cap);
-  if (rc != RG_OK) {
-    ob_service_stop(gate->service);
-    goto fail;
-  }
+  if (rc != RG_OK) goto fail;
+  rg_config_release(config);
   *ret = gate;
   return RG_OK;
 fail:
+  ob_service_stop(gate->service);
+  rg_config_release(config);
   gate_free(gate);
   return rc;
 }
@@ -400,7 +409,7 @@ static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *s
 
 /* Counts a turn as waiting, before work is spent on it. */
 static int32_t place_take(struct rg_gate *gate, const struct scene *scene, size_t bytes,
-                          struct rg_conversation **ret, uint64_t *ticket)
+                          struct rg_conversation **ret)
 {
   bool group = scene->turn.group_id.len > 0;
   struct span id = span_from(group ? scene->turn.group_id : scene->turn.user_id);
@@ -414,8 +423,6 @@ static int32_t place_take(struct rg_gate *gate, const struct scene *scene, size_
       c->waiting++;
       gate->waiting++;
       gate->waiting_bytes += bytes;
-      gate->submitted++;
-      *ticket = ++gate->last_ticket;
       *ret = c;
     }
   }
@@ -429,7 +436,6 @@ static void place_give_back(struct rg_gate *gate, struct rg_conversation *c, siz
   c->waiting--;
   gate->waiting--;
   gate->waiting_bytes -= bytes;
-  gate->submitted--;
   pthread_mutex_unlock(&gate->mu);
 }
 
@@ -439,37 +445,71 @@ static void job_arrives(void *arg)
   rg_delivery_add(job->conversation->account->gate, job);
 }
 
+static uint64_t ticket_new(struct rg_gate *gate)
+{
+  pthread_mutex_lock(&gate->mu);
+  uint64_t ticket = ++gate->last_ticket;
+  gate->submitted++;
+  pthread_mutex_unlock(&gate->mu);
+  return ticket;
+}
+
 int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
                        uint64_t *ticket)
 {
   struct scene scene;
   struct rg_conversation *conversation = NULL;
-  struct rg_job *job = NULL;
-  uint64_t number = 0;
   if (text.len > RG_TEXT_MAX) return RG_ETOOBIG;
   int32_t rc = scene_set(gate, turn, &scene);
   if (rc != RG_OK) return rc;
-  rc = place_take(gate, &scene, text.len, &conversation, &number);
+  rc = place_take(gate, &scene, text.len, &conversation);
   if (rc != RG_OK) goto out;
-  job = job_make(gate, &scene, span_from(text));
+  struct rg_job *job = job_make(gate, &scene, span_from(text));
   rc = RG_ENOMEM;
   if (!job) goto fail;
   job->conversation = conversation;
-  job->ticket = number;
   job->bytes = text.len;
+  job->ticket = ticket_new(gate);
   /* a turn that comes before its endpoint is known is judged once it is */
   if (scene.profile_known) rg_job_judge(job);
-  if (ticket) *ticket = number; /* before the result can come */
-  rc = RG_ESYSTEM;
-  if (!ob_service_post(gate->service, job_arrives, job)) goto fail;
+  if (ticket) *ticket = job->ticket; /* before the result can come */
   rc = RG_OK;
-  goto out;
+  if (ob_service_post(gate->service, job_arrives, job)) goto out;
+  rc = RG_ESYSTEM; /* closing: against the rules of the ABI */
 fail:
   rg_job_free(job);
   place_give_back(gate, conversation, text.len);
 out:
   rg_view_done(&scene.view);
   return rc;
+}
+
+void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
+                 const struct ob_target *target, struct span text)
+{
+  struct scene scene;
+  struct rg_conversation *conversation = NULL;
+  const struct rg_turn turn = {
+    .size = sizeof turn,
+    .kind = RG_KIND_NOTICE,
+    .endpoint = { account->name, strlen(account->name) },
+    .group_id = { target->group_id.ptr, target->group_id.len },
+    .user_id = { target->user_id.ptr, target->user_id.len },
+  };
+  if (scene_set(gate, &turn, &scene) != RG_OK) return;
+  if (place_take(gate, &scene, text.len, &conversation) == RG_OK) {
+    struct rg_job *job = job_make(gate, &scene, text);
+    if (job) {
+      job->conversation = conversation;
+      job->bytes = text.len;
+      job->own = true;
+      if (scene.profile_known) rg_job_judge(job);
+      rg_delivery_add(gate, job);
+    } else {
+      place_give_back(gate, conversation, text.len);
+    }
+  }
+  rg_view_done(&scene.view);
 }
 
 /* A word about a ticket on its way to the service thread. */
@@ -591,7 +631,7 @@ int32_t rg_gate_contract(struct rg_gate *gate, const struct rg_turn *turn, struc
   return rc;
 }
 
-static const char *state_word(enum ob_link_state state)
+const char *rg_state_word(enum ob_link_state state)
 {
   static const char *const words[] = {
     [OB_LINK_DOWN] = "down",
@@ -629,7 +669,7 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *ret)
     if (!rg_config_endpoint(gate->config, span_of(a->name))) continue;
     schema_write_object(&w);
     schema_write_pair(&w, "name", span_of(a->name));
-    schema_write_pair(&w, "state", span_of(state_word(a->state)));
+    schema_write_pair(&w, "state", span_of(rg_state_word(a->state)));
     schema_write_pair(&w, "profile", span_of(a->profile.name));
     schema_write_pair(&w, "version", span_of(a->version));
     schema_write_pair(&w, "self_id", span_of(a->self_id));
@@ -662,62 +702,4 @@ int32_t rg_gate_response(struct rg_gate *gate, struct rg_bytes endpoint, uint64_
 {
   (void)endpoint, (void)ticket, (void)json;
   return gate ? RG_ENOTYET : RG_EARGUMENT;
-}
-
-/* --- what comes from the connections --- */
-
-void rg_gate_state(struct rg_gate *gate, struct rg_account *account, enum ob_link_state state,
-                   const char *why)
-{
-  bool trouble = state == OB_LINK_DOWN || state == OB_LINK_REFUSED;
-  rg_log_line(&gate->log, trouble ? RG_LOG_WARN : RG_LOG_INFO, "endpoint %s: %s%s%s", account->name,
-              state_word(state), why && *why ? ", " : "", why ? why : "");
-  rg_delivery_link_changed(gate, account);
-}
-
-static void event_pass(struct rg_gate *gate, const struct rg_account *account, struct span json)
-{
-  if (!RG_HAS(&gate->host, on_event)) return;
-  struct span name = span_of(account->name);
-  gate->host.on_event(gate->host.ctx, (struct rg_bytes) { name.ptr, name.len },
-                      (struct rg_bytes) { json.ptr, json.len });
-}
-
-/* A number that answers a keyboard reaches the host as what it stands for. False: it is none. */
-static bool event_tap(struct rg_gate *gate, struct rg_account *account,
-                      const struct ob_event *event)
-{
-  bool group = event->type == OB_EVENT_GROUP;
-  if (!group && event->type != OB_EVENT_PRIVATE) return false;
-  pthread_mutex_lock(&gate->mu);
-  const struct rg_conversation *c = rg_conversation_find(&gate->conversations, account, group,
-                                                         group ? event->group_id : event->user_id);
-  pthread_mutex_unlock(&gate->mu);
-  struct span payload;
-  if (!c || !rg_keyboard_tap(&c->keyboard, event->text, event->user_id, ob_now_ms(), &payload)) {
-    return false;
-  }
-  struct buf edited;
-  buf_init(&edited, 2 * (size_t)OB_FRAME_MAX);
-  bool made = rg_keyboard_event(event->tree, payload, &edited);
-  if (made) event_pass(gate, account, buf_span(&edited));
-  buf_done(&edited);
-  return made;
-}
-
-void rg_gate_event(struct rg_gate *gate, struct rg_account *account, struct span json)
-{
-  struct ob_event event;
-  pthread_mutex_lock(&gate->mu);
-  gate->events++;
-  pthread_mutex_unlock(&gate->mu);
-  arena_reset(&gate->event_arena);
-  struct span self_id = span_of(account->self_id); /* only this thread writes it */
-  if (ob_event_read(json, self_id, &gate->event_arena, &event, NULL) != SCHEMA_OK) {
-    rg_log_line(&gate->log, RG_LOG_WARN, "endpoint %s: an event of %zu bytes could not be read",
-                account->name, json.len);
-    return;
-  }
-  if (event.type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, &event);
-  if (!event_tap(gate, account, &event)) event_pass(gate, account, json);
 }

@@ -76,9 +76,10 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *json);
 void rg_gate_release(struct rg_buf *buf);
 void rg_gate_close(struct rg_gate *gate);
 
-/* What an account's connection tells. Service thread. */
-void rg_gate_state(struct rg_gate *gate, struct rg_account *account, enum ob_link_state state,
-                   const char *why);
-void rg_gate_event(struct rg_gate *gate, struct rg_account *account, struct span json);
+/* "ready" */
+const char *rg_state_word(enum ob_link_state state);
+/* The plugin's own words to a chat, through the same queue. Service thread. */
+void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
+                 const struct ob_target *target, struct span text);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "plugin/longtext.h"
+#include "plugin/media_ref.h"
 #include "plugin/notice.h"
 #include "plugin/preview.h"
 #include "schema/contract.h"
@@ -151,6 +153,80 @@ static bool quote_fill(struct rg_job *job)
   return true;
 }
 
+/* Whether a reference may be used at all, as far as that shows without looking at the bytes. */
+static bool media_allowed(struct rg_job *job, const struct schema_segment *s)
+{
+  struct span path;
+  if (s->media_kind == SCHEMA_MEDIA_URL) {
+    return !rg_media_url_fault(job->group, false, s->text);
+  }
+  return s->media_kind != SCHEMA_MEDIA_PATH ||
+         !rg_media_path_fault(&job->group->media.roots, job->settings.home, s->text, &job->arena,
+                              &path);
+}
+
+static bool segment_allowed(struct rg_job *job, const struct schema_segment *s)
+{
+  return schema_segment_types[s->type].shape != SCHEMA_SHAPE_MEDIA || media_allowed(job, s);
+}
+
+static bool message_allowed(struct rg_job *job, const struct schema_message *m)
+{
+  bool allowed = true;
+  for (size_t i = 0; allowed && i < m->count; i++) allowed = segment_allowed(job, &m->segments[i]);
+  return allowed;
+}
+
+/* The message with its forbidden references emptied. */
+static bool message_guard(struct rg_job *job, struct schema_message *m)
+{
+  struct schema_segment *segments = arena_zalloc(&job->arena, m->count, sizeof *segments);
+  if (!segments) return false;
+  for (size_t i = 0; i < m->count; i++) {
+    segments[i] = m->segments[i];
+    if (segment_allowed(job, &segments[i])) continue;
+    segments[i].media_kind = SCHEMA_MEDIA_URL;
+    segments[i].text = none;
+  }
+  m->segments = segments;
+  return true;
+}
+
+/* Media that may not be used become empty references, which the plan shows as its notice. */
+static bool media_guard(struct rg_job *job)
+{
+  struct schema_message *messages = NULL;
+  for (size_t m = 0; m < job->reply.count; m++) {
+    if (message_allowed(job, &job->reply.messages[m])) continue;
+    if (!messages) {
+      messages = arena_zalloc(&job->arena, job->reply.count, sizeof *messages);
+      if (!messages) return false;
+      memcpy(messages, job->reply.messages, job->reply.count * sizeof *messages);
+      job->reply.messages = messages;
+    }
+    if (!message_guard(job, &messages[m])) return false;
+  }
+  return true;
+}
+
+/* Texts beyond `long_text_chars` are split, or refuse the reply. */
+static enum schema_code long_text(struct rg_job *job)
+{
+  size_t limit = job->group->long_text_chars;
+  if (job->group->long_text != RG_LONG_REFUSE) {
+    bool split = rg_longtext_split(&job->reply, limit, &job->arena, &job->reply);
+    return split ? SCHEMA_OK : SCHEMA_ENOMEM;
+  }
+  for (size_t m = 0; m < job->reply.count; m++) {
+    const struct schema_message *message = &job->reply.messages[m];
+    for (size_t i = 0; i < message->count; i++) {
+      if (!rg_longtext_is(&message->segments[i], limit)) continue;
+      return schema_fail(&job->error, SCHEMA_ETOOLONG, 0, NULL, "longer than long_text_chars");
+    }
+  }
+  return SCHEMA_OK;
+}
+
 static void refuse(struct rg_job *job, enum schema_code code)
 {
   job->error.code = code;
@@ -173,7 +249,8 @@ static bool plan_take(struct rg_job *job, const struct ob_plan *plan)
 static void plan_reply(struct rg_job *job)
 {
   struct ob_plan plan = { .steps = NULL };
-  enum schema_code code = quote_fill(job) ? SCHEMA_OK : SCHEMA_ENOMEM;
+  enum schema_code code = media_guard(job) ? long_text(job) : SCHEMA_ENOMEM;
+  if (code == SCHEMA_OK && !quote_fill(job)) code = SCHEMA_ENOMEM;
   if (code == SCHEMA_OK) {
     code = ob_plan_make(&job->profile, &job->target, job->message_id, &job->settings, &job->reply,
                         &job->arena, &plan, &job->error);
@@ -226,7 +303,7 @@ static void judge_plain(struct rg_job *job)
 void rg_job_judge(struct rg_job *job)
 {
   job->judged = true;
-  if (!job->group->enabled && job->group->off_means == RG_OFF_MUTE) {
+  if (!job->own && !job->group->enabled && job->group->off_means == RG_OFF_MUTE) {
     job->course = RG_COURSE_SILENT;
   } else if (job->kind == RG_KIND_NOTICE) {
     plan_plain(job);
@@ -366,19 +443,20 @@ static void write_judgement(const struct rg_job *job, bool with_at, struct schem
 /* The reply as it was validated, and as a readable text; nothing of a reply that did not pass. */
 static void write_reply(const struct rg_job *job, struct schema_writer *w)
 {
-  bool sound = job->has_verdict ? job->judgement.verdict == SCHEMA_ACCEPT ||
-                                      job->judgement.verdict == SCHEMA_REPAIR
-                                : job->course == RG_COURSE_DELIVER;
+  const struct schema_judgement *j = &job->judgement;
+  bool judged = job->has_verdict && (j->verdict == SCHEMA_ACCEPT || j->verdict == SCHEMA_REPAIR);
+  bool plain = !job->has_verdict && job->course == RG_COURSE_DELIVER;
+  const struct schema_reply *reply = judged ? &j->reply : &job->reply;
   schema_write_key(w, SPAN("reply"));
-  if (!sound) {
+  if (!judged && !plain) {
     schema_write_null(w);
     schema_write_pair(w, "preview", SPAN(""));
     return;
   }
-  schema_write_reply(w, &job->reply, job->offer.offers_reaction);
+  schema_write_reply(w, reply, job->offer.offers_reaction);
   struct buf preview;
   buf_init(&preview, RG_TEXT_MAX);
-  rg_preview(&job->reply, &preview);
+  rg_preview(reply, &preview);
   schema_write_pair(w, "preview", buf_span(&preview));
   buf_done(&preview);
 }

@@ -56,6 +56,7 @@ struct rg_job {
   uint64_t stuck_until_ms; /* without a connection it fails then; 0: not stuck */
   const char *stopped;     /* why nothing more of it is sent: a word; NULL while it runs */
   bool cancelled;          /* stopped from outside, not by a failure */
+  bool own;                /* the plugin's own words (an admin's answer): no result is told */
   bool judged;
   bool corrected;      /* the one correction was asked for */
   bool notice_decided; /* whether the failure notice goes out */

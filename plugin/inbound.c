@@ -1,0 +1,214 @@
+/* inbound: see inbound.h. */
+#include "plugin/inbound.h"
+
+#include "onebot/id.h"
+#include "plugin/admin.h"
+#include "plugin/delivery.h"
+
+enum {
+  RELOAD_WHY_MAX = 2000, /* the first faults; a chat is no place for more */
+  DELETE_MS = 20 * 1000,
+};
+
+void rg_inbound_state(struct rg_gate *gate, struct rg_account *account, enum ob_link_state state,
+                      const char *why)
+{
+  bool trouble = state == OB_LINK_DOWN || state == OB_LINK_REFUSED;
+  rg_log_line(&gate->log, trouble ? RG_LOG_WARN : RG_LOG_INFO, "endpoint %s: %s%s%s", account->name,
+              rg_state_word(state), why && *why ? ", " : "", why ? why : "");
+  rg_delivery_link_changed(gate, account);
+}
+
+static void pass(struct rg_gate *gate, const struct rg_account *account, struct span json)
+{
+  if (!RG_HAS(&gate->host, on_event)) return;
+  struct span name = span_of(account->name);
+  gate->host.on_event(gate->host.ctx, (struct rg_bytes) { name.ptr, name.len },
+                      (struct rg_bytes) { json.ptr, json.len });
+}
+
+static struct ob_target target_of(const struct ob_event *event)
+{
+  bool group = event->type == OB_EVENT_GROUP;
+  return (struct ob_target) { .group_id = group ? event->group_id : SPAN(""),
+                              .user_id = group ? SPAN("") : event->user_id };
+}
+
+static struct rg_conversation *conversation_find(struct rg_gate *gate,
+                                                 const struct rg_account *account,
+                                                 const struct ob_target *target)
+{
+  bool group = target->group_id.len > 0;
+  pthread_mutex_lock(&gate->mu);
+  struct rg_conversation *c = rg_conversation_find(&gate->conversations, account, group,
+                                                   group ? target->group_id : target->user_id);
+  pthread_mutex_unlock(&gate->mu);
+  return c; /* this thread is the one that forgets conversations */
+}
+
+/* --- keyboards --- */
+
+/* A number that answers a keyboard reaches the host as what it stands for. False: it is none. */
+static bool tap(struct rg_gate *gate, struct rg_account *account, const struct ob_event *event)
+{
+  const struct ob_target target = target_of(event);
+  const struct rg_conversation *c = conversation_find(gate, account, &target);
+  struct span payload;
+  if (!c || !rg_keyboard_tap(&c->keyboard, event->text, event->user_id, ob_now_ms(), &payload)) {
+    return false;
+  }
+  struct buf edited;
+  buf_init(&edited, 2 * (size_t)OB_FRAME_MAX);
+  bool made = rg_keyboard_event(event->tree, payload, &edited);
+  if (made) pass(gate, account, buf_span(&edited));
+  buf_done(&edited);
+  return made;
+}
+
+/* --- admin commands --- */
+
+/* Whom a command concerns. */
+struct place {
+  struct rg_gate *gate;
+  struct rg_account *account;
+};
+
+/* The number of a group as text, in cap bytes; a private chat's is the user's. */
+static struct ob_target command_target(uint64_t group, struct span user, char *text, size_t cap)
+{
+  if (group == 0) return (struct ob_target) { .user_id = user };
+  int n = snprintf(text, cap, "%llu", (unsigned long long)group);
+  return (struct ob_target) { .group_id = { text, n > 0 ? (size_t)n : 0 } };
+}
+
+static void on_status(void *ctx, struct span endpoint, uint64_t group,
+                      enum schema_language language, struct buf *out)
+{
+  const struct place *p = ctx;
+  const struct rg_account *a = p->account;
+  char id[RG_ID_MAX];
+  (void)endpoint;
+  pthread_mutex_lock(&p->gate->mu);
+  buf_printf(out, "%s: %s, %s%s%s", a->name, rg_state_word(a->state), a->profile.name,
+             a->version[0] ? ", " : "", a->version);
+  size_t waiting = p->gate->waiting;
+  pthread_mutex_unlock(&p->gate->mu);
+  if (group > 0) {
+    const struct ob_target target = command_target(group, SPAN(""), id, sizeof id);
+    const struct rg_conversation *c = conversation_find(p->gate, a, &target);
+    waiting = c ? c->waiting : 0;
+    if (c && c->blocked_until_ms > ob_now_ms()) buf_printf(out, ", %s", c->blocked_why);
+  }
+  buf_printf(out, language == SCHEMA_EN ? "\n%zu waiting" : "\n%zu 条在等待", waiting);
+}
+
+static void on_last(void *ctx, struct span endpoint, uint64_t group, struct span user, bool words,
+                    enum schema_language language, struct buf *out)
+{
+  const struct place *p = ctx;
+  char id[RG_ID_MAX];
+  (void)endpoint;
+  const struct ob_target target = command_target(group, user, id, sizeof id);
+  const struct rg_conversation *c = conversation_find(p->gate, p->account, &target);
+  if (c) rg_history_write(&c->history, words, language, out);
+}
+
+static void on_deleted(void *ctx, const struct ob_answer *answer)
+{
+  struct rg_account *account = ctx;
+  if (answer->kind == OB_ANSWER_RESPONSE) return; /* what it says is not worth believing: B44 */
+  rg_log_line(&account->gate->log, RG_LOG_WARN, "endpoint %s: recall: no answer", account->name);
+}
+
+static void on_recall(void *ctx, struct span endpoint, uint64_t group, struct span user,
+                      enum schema_language language, struct buf *out)
+{
+  const struct place *p = ctx;
+  char id[RG_ID_MAX];
+  (void)endpoint;
+  const struct ob_target target = command_target(group, user, id, sizeof id);
+  struct rg_conversation *c = conversation_find(p->gate, p->account, &target);
+  const struct span *sent;
+  size_t count = c ? rg_history_take_sent(&c->history, &sent) : 0;
+  for (size_t i = 0; i < count; i++) {
+    rg_account_call_message(p->account, SPAN("delete_msg"), sent[i], DELETE_MS, on_deleted,
+                            p->account);
+  }
+  if (count == 0) return;
+  buf_printf(out, language == SCHEMA_EN ? "Taking back %zu message(s)." : "正在撤回 %zu 条消息。",
+             count);
+}
+
+static bool on_reload(void *ctx, enum schema_language language, struct buf *out)
+{
+  const struct place *p = ctx;
+  char why[RELOAD_WHY_MAX];
+  (void)language;
+  if (rg_gate_reload(p->gate, why, sizeof why) == RG_OK) return true;
+  buf_add(out, span_of(why));
+  return false;
+}
+
+static void on_audit(void *ctx, struct span line)
+{
+  struct rg_gate *gate = ctx;
+  rg_log_line(&gate->log, RG_LOG_INFO, "%.*s", (int)line.len, line.ptr);
+}
+
+/* The numbers of our own accounts, in the arena of the event. */
+static struct rg_ids own_ids(struct rg_gate *gate)
+{
+  uint64_t *ids = arena_zalloc(&gate->event_arena, gate->account_count, sizeof *ids);
+  size_t count = 0;
+  for (size_t i = 0; ids && i < gate->account_count; i++) {
+    int64_t id;
+    if (ob_id_read(span_of(gate->accounts[i]->self_id), &id) && id > 0) ids[count++] = (uint64_t)id;
+  }
+  return (struct rg_ids) { ids, count };
+}
+
+/* True: the event was a command, or an attempt at one, and is nothing for the bot. */
+static bool command(struct rg_gate *gate, struct rg_account *account, const struct ob_event *event)
+{
+  struct place place = { gate, account };
+  const struct rg_admin admin = {
+    .settings = gate->settings,
+    .runtime = { .ctx = &place,
+                 .status = on_status,
+                 .last = on_last,
+                 .recall = on_recall,
+                 .reload = on_reload },
+    .audit = on_audit,
+    .audit_ctx = gate,
+  };
+  struct rg_admin_answer answer;
+  const struct rg_ids own = own_ids(gate);
+  enum rg_admin_result result =
+      rg_admin_handle(&admin, span_of(account->name), event, &own, &gate->event_arena, &answer);
+  if (result == RG_ADMIN_DONE && answer.text.len > 0) {
+    const struct ob_target target = target_of(event);
+    rg_gate_say(gate, account, &target, answer.text);
+  }
+  return result != RG_ADMIN_NOT_A_COMMAND;
+}
+
+/* --- events --- */
+
+void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct span json)
+{
+  struct ob_event event;
+  pthread_mutex_lock(&gate->mu);
+  gate->events++;
+  pthread_mutex_unlock(&gate->mu);
+  arena_reset(&gate->event_arena);
+  struct span self_id = span_of(account->self_id); /* only this thread writes it */
+  if (ob_event_read(json, self_id, &gate->event_arena, &event, NULL) != SCHEMA_OK) {
+    rg_log_line(&gate->log, RG_LOG_WARN, "endpoint %s: an event of %zu bytes could not be read",
+                account->name, json.len);
+    return;
+  }
+  if (event.type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, &event);
+  bool message = event.type == OB_EVENT_GROUP || event.type == OB_EVENT_PRIVATE;
+  if (message && (command(gate, account, &event) || tap(gate, account, &event))) return;
+  pass(gate, account, json);
+}
