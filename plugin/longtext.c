@@ -14,8 +14,9 @@ enum place {
 /* A walk over the characters of a text. */
 struct walk {
   struct span text;
-  size_t at, chars; /* bytes and characters passed */
-  bool fence, address;
+  size_t at, chars;                       /* bytes and characters passed */
+  enum { OUTSIDE, FENCE, CLOSING } fence; /* the line that closes a fence belongs to it */
+  bool address;
   size_t last[PLACE_COUNT];       /* bytes behind the last place of each kind; 0: none yet */
   size_t last_chars[PLACE_COUNT]; /* the same in characters */
 };
@@ -52,12 +53,19 @@ static void note(struct walk *w, enum place place)
   w->last_chars[place] = w->chars;
 }
 
+static void fence_step(struct walk *w, struct span rest)
+{
+  bool line_begins = w->at == 0 || rest.ptr[-1] == '\n';
+  if (!line_begins) return;
+  if (w->fence == CLOSING) w->fence = OUTSIDE;
+  if (span_starts(rest, SPAN("```"))) w->fence = w->fence == FENCE ? CLOSING : FENCE;
+}
+
 /* Passes one character and notes whether the text may be cut behind it. */
 static void step(struct walk *w)
 {
   struct span rest = rest_of(w);
-  bool line_begins = w->at == 0 || rest.ptr[-1] == '\n';
-  if (line_begins && span_starts(rest, SPAN("```"))) w->fence = !w->fence;
+  fence_step(w, rest);
   if (span_starts(rest, SPAN("http://")) || span_starts(rest, SPAN("https://"))) w->address = true;
   if (w->address && ends_address((unsigned char)rest.ptr[0])) w->address = false;
 
@@ -66,15 +74,14 @@ static void step(struct walk *w)
   struct span character = { rest.ptr, len };
   w->at += len;
   w->chars++;
-  /* the line that closes a fence belongs to it, up to its end */
-  bool closing = !w->fence && line_begins && span_starts(rest, SPAN("```"));
-  if (w->fence || closing) return;
+  bool line_ends = character.ptr[0] == '\n';
+  if (w->fence == FENCE || (w->fence == CLOSING && !line_ends)) return;
   struct span next = rest_of(w);
   if (w->address && next.len > 0 && !ends_address((unsigned char)next.ptr[0])) return;
   note(w, PLACE_CHARACTER);
   if (character.ptr[0] == ' ') note(w, PLACE_SPACE);
   if (is_sentence_end(character, next)) note(w, PLACE_SENTENCE);
-  if (character.ptr[0] != '\n') return;
+  if (!line_ends) return;
   note(w, PLACE_LINE);
   if (w->at >= 2 && character.ptr[-1] == '\n') note(w, PLACE_PARAGRAPH);
 }
