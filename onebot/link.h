@@ -55,4 +55,51 @@ ob_link_profile(const struct ob_link *l);             /* never NULL; spec until 
 struct span ob_link_self_id(const struct ob_link *l); /* empty until known */
 struct span ob_link_version(const struct ob_link *l); /* "NapCat.Onebot 4.18.19" or empty */
 
+/* Stops and resumes reading from the peer: back-pressure for who cannot take more events. Calls
+ * wait for their responses meanwhile. */
+void ob_link_pause(struct ob_link *l, bool pause);
+
+/* For what carries a link. The carrier hands up whole text messages and says when the connection
+ * begins and ends; the link hands down what is to be sent. */
+
+struct ob_carrier {
+  /* Queues the parts as one text message. False: it cannot (closing, too much waits). */
+  bool (*send)(void *wire, const struct span *parts, size_t count);
+  /* Bytes queued and bytes handed to the socket since the connection began. */
+  uint64_t (*queued)(void *wire);
+  uint64_t (*handed)(void *wire);
+  void (*pause)(void *wire, bool pause);
+  void (*ping)(void *wire); /* NULL: the carrier watches over silence itself */
+  /* The peer is dead or does not want us: end the connection. ob_link_down follows. */
+  void (*end)(void *wire, const char *why);
+};
+
+struct ob_link_options {
+  struct ob_service *service;
+  const char *name;                 /* for log lines; lent for the link's life */
+  const struct ob_profile *profile; /* NULL: detect */
+  struct ob_link_handlers on;
+  unsigned ping_ms, probe_ms;
+};
+
+struct ob_link *ob_link_new(const struct ob_link_options *options); /* NULL: no memory */
+/* No callback comes after it; calls that wait end before. The memory goes with ob_link_free. */
+void ob_link_close(struct ob_link *l);
+void ob_link_free(struct ob_link *l);
+bool ob_link_is_closed(const struct ob_link *l);
+
+/* The upgrade is done. */
+void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire);
+/* Any bytes came. */
+void ob_link_heard(struct ob_link *l);
+/* One whole text message. The link may be closed when it returns. */
+void ob_link_take(struct ob_link *l, struct span text);
+/* The connection ended or an attempt failed; waiting calls end. state: DOWN or REFUSED. */
+void ob_link_down(struct ob_link *l, enum ob_link_state state, const char *why);
+/* Whether an event or a response came since the last ob_link_up, and whether one ever did. */
+bool ob_link_proven(const struct ob_link *l);
+bool ob_link_ever_proven(const struct ob_link *l);
+/* The peer said by a response that it does not want us (retcode 1401, 1403). */
+bool ob_link_unwanted(const struct ob_link *l);
+
 #endif

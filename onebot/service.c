@@ -44,7 +44,7 @@ struct ob_service {
   /* service thread only */
   struct ob_timer *timers; /* by due time: a handful per endpoint */
   lws_sorted_usec_list_t sul;
-  struct ob_part *parts;
+  struct ob_part *parts, *graves;
   char lws_line[LOG_LINE_MAX];
 };
 
@@ -159,12 +159,17 @@ void ob_timer_clear(struct ob_service *s, struct ob_timer *t)
 
 /* ---- parts ---- */
 
+static void put_part(struct ob_part **list, struct ob_part *p)
+{
+  p->next = *list;
+  p->link = list;
+  if (p->next) p->next->link = &p->next;
+  *list = p;
+}
+
 void ob_service_add(struct ob_service *s, struct ob_part *p)
 {
-  p->next = s->parts;
-  p->link = &s->parts;
-  if (p->next) p->next->link = &p->next;
-  s->parts = p;
+  put_part(&s->parts, p);
 }
 
 void ob_service_remove(struct ob_part *p)
@@ -173,6 +178,22 @@ void ob_service_remove(struct ob_part *p)
   *p->link = p->next;
   if (p->next) p->next->link = p->link;
   p->link = NULL;
+}
+
+void ob_service_bury(struct ob_service *s, struct ob_part *p)
+{
+  ob_service_remove(p);
+  put_part(&s->graves, p);
+  lws_cancel_service(s->lws);
+}
+
+static void bury_all(struct ob_service *s)
+{
+  while (s->graves) {
+    struct ob_part *p = s->graves;
+    ob_service_remove(p);
+    p->bury(p);
+  }
 }
 
 /* ---- posts ---- */
@@ -303,8 +324,10 @@ static void *serve(void *arg)
       /* poll() itself failed (no memory): nothing to be done but not to spin */
       nanosleep(&(struct timespec) { .tv_nsec = 100000000 }, NULL);
     }
+    bury_all(s);
   } while (drain(s));
   while (s->parts) s->parts->end(s->parts);
+  bury_all(s);
   destroy_context(s);
   if (s->options.process) s->options.process->sink(NULL, NULL);
   return NULL;

@@ -59,13 +59,18 @@ uint64_t ob_now_ms(void);
 struct lws_context;
 struct lws_context *ob_service_lws(struct ob_service *s);
 
-/* Something that ob_service_stop must end: a member of its owner. end takes it off and frees it. */
+/* Something that ob_service_stop must end: a member of its owner. end takes it off, and frees it
+ * or has it buried. */
 struct ob_part {
   struct ob_part *next, **link; /* the service's own */
   void (*end)(struct ob_part *p);
+  void (*bury)(struct ob_part *p);
 };
 void ob_service_add(struct ob_service *s, struct ob_part *p);
 void ob_service_remove(struct ob_part *p); /* also where it was not added */
+/* Removes it and calls bury later from the main loop, where no function of its owner is running:
+ * an owner may be closed by its own callbacks. Surely before the service ends. */
+void ob_service_bury(struct ob_service *s, struct ob_part *p);
 
 __attribute__((format(printf, 3, 4))) void
 ob_service_log(struct ob_service *s, enum ob_log_level level, const char *format, ...);

@@ -1,0 +1,594 @@
+/* link: owns the calls that wait, what is known of the peer, and the watch over its silence.
+ *
+ * A call's echo is its slot and a serial number, so that a response finds its call without a search
+ * and one that comes too late finds none. Handlers may close the link: after each of them `closed`
+ * is looked at; the memory stays until the owner is buried. */
+#include "onebot/link.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "schema/tree.h"
+
+enum {
+  ECHO_LEN = 2 + 4 + 16,        /* "rg", slot, serial, in hexadecimal */
+  ARENA_MAX = 2 * OB_FRAME_MAX, /* decoded strings of one frame, and the sets of its keys */
+  ARENA_KEEP = 256 * 1024,
+  PROBE_ARENA = 256 * 1024, /* a response to get_version_info is a few hundred bytes */
+  HEARTBEAT_MIN_MS = 1000,  /* a peer's word is not believed beyond these */
+  HEARTBEAT_MAX_MS = 600 * 1000,
+  HEARTBEATS = 3,    /* missed ones before the peer counts as dead: onebot.md 1.5 */
+  FAULTS_LOGGED = 3, /* bad frames of one connection that get a line of their own */
+  VERSION_MAX = 96,
+  FIRST_SLOTS = 16,
+};
+
+struct call {
+  uint64_t serial; /* 0: free */
+  void (*done)(void *ctx, const struct ob_answer *answer);
+  void *ctx;
+  uint64_t due_ms, mark; /* mark: bytes queued with the end of its frame */
+  unsigned timeout_ms;
+  size_t next_free;
+};
+
+struct ob_link {
+  struct ob_link_options options;
+  enum ob_link_state state;
+  bool closed;
+  /* identity, as far as it is known */
+  const struct ob_profile *profile; /* NULL: not yet */
+  char self_id[24], version[VERSION_MAX];
+  /* this connection */
+  const struct ob_carrier *carrier;
+  void *wire;                      /* NULL: none */
+  bool version_known, login_known; /* or given up on */
+  bool proven, ever_proven, unwanted, pinged;
+  unsigned heartbeat_ms; /* 0: none seen */
+  unsigned faults;
+  uint64_t heard_ms;
+  struct ob_timer watch;
+  /* calls */
+  struct call *slots;
+  size_t slot_count, first_free;
+  uint64_t serial;
+  uint64_t timer_due_ms; /* of calls_timer, where it is armed */
+  struct ob_timer calls_timer;
+  struct arena arena; /* of the frame that is being read */
+  char why[256];      /* of the last state */
+};
+
+static struct ob_link *link_of(struct ob_timer *t, size_t offset)
+{
+  return (struct ob_link *)(void *)((char *)t - offset);
+}
+
+/* ---- what others see ---- */
+
+enum ob_link_state ob_link_state(const struct ob_link *l)
+{
+  return l->state;
+}
+
+const struct ob_profile *ob_link_profile(const struct ob_link *l)
+{
+  if (l->options.profile) return l->options.profile;
+  return l->profile ? l->profile : &ob_profiles[OB_SPEC];
+}
+
+struct span ob_link_self_id(const struct ob_link *l)
+{
+  return span_of(l->self_id);
+}
+
+struct span ob_link_version(const struct ob_link *l)
+{
+  return span_of(l->version);
+}
+
+bool ob_link_proven(const struct ob_link *l)
+{
+  return l->proven;
+}
+
+bool ob_link_ever_proven(const struct ob_link *l)
+{
+  return l->ever_proven;
+}
+
+bool ob_link_unwanted(const struct ob_link *l)
+{
+  return l->unwanted;
+}
+
+bool ob_link_is_closed(const struct ob_link *l)
+{
+  return l->closed;
+}
+
+/* Tells the handler a new state, or the same one for a new reason. */
+static void tell(struct ob_link *l, enum ob_link_state state, const char *why)
+{
+  if (l->closed || (state == l->state && strcmp(why, l->why) == 0)) return;
+  l->state = state;
+  snprintf(l->why, sizeof l->why, "%s", why);
+  if (l->options.on.state) l->options.on.state(l->options.on.ctx, state, l->why);
+}
+
+static void look_ready(struct ob_link *l)
+{
+  if (l->state != OB_LINK_OPEN || !l->proven || !l->version_known) return;
+  if (!l->login_known && !l->self_id[0]) return;
+  char why[VERSION_MAX + 64];
+  snprintf(why, sizeof why, "%s, account %s", l->version[0] ? l->version : "unknown implementation",
+           l->self_id[0] ? l->self_id : "unknown");
+  tell(l, OB_LINK_READY, why);
+}
+
+/* ---- calls ---- */
+
+static void echo_write(char *out, size_t slot, uint64_t serial)
+{
+  static const char digits[] = "0123456789abcdef";
+  *out++ = 'r';
+  *out++ = 'g';
+  for (int shift = 12; shift >= 0; shift -= 4) *out++ = digits[slot >> shift & 15];
+  for (int shift = 60; shift >= 0; shift -= 4) *out++ = digits[serial >> shift & 15];
+}
+
+/* The slot of the call that echo belongs to, or SIZE_MAX. */
+static size_t echo_slot(const struct ob_link *l, struct span echo)
+{
+  if (echo.len != ECHO_LEN || !span_starts(echo, SPAN("rg"))) return SIZE_MAX;
+  size_t slot = 0;
+  for (size_t i = 2; i < 6; i++) {
+    char c = echo.ptr[i];
+    slot = slot << 4 | (size_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+  }
+  if (slot >= l->slot_count || !l->slots[slot].serial) return SIZE_MAX;
+  char expected[ECHO_LEN];
+  echo_write(expected, slot, l->slots[slot].serial);
+  return memcmp(expected, echo.ptr, ECHO_LEN) == 0 ? slot : SIZE_MAX;
+}
+
+static bool grow_slots(struct ob_link *l)
+{
+  size_t n = l->slot_count ? l->slot_count * 2 : FIRST_SLOTS;
+  if (n > OB_CALLS_MAX) return false;
+  struct call *grown = realloc(l->slots, n * sizeof *grown);
+  if (!grown) return false;
+  for (size_t i = l->slot_count; i < n; i++) grown[i] = (struct call) { .next_free = i + 1 };
+  l->first_free = l->slot_count;
+  l->slots = grown;
+  l->slot_count = n;
+  return true;
+}
+
+/* Ends the call in a slot; the slot is free before its function runs, which may call again. */
+static void end_call(struct ob_link *l, size_t slot, enum ob_answer_kind kind, struct span json)
+{
+  struct call c = l->slots[slot];
+  l->slots[slot].serial = 0;
+  l->slots[slot].next_free = l->first_free;
+  l->first_free = slot;
+  c.done(c.ctx, &(struct ob_answer) { .kind = kind, .json = json });
+}
+
+static void calls_due(struct ob_timer *t);
+
+static void arm_calls(struct ob_link *l, uint64_t due_ms)
+{
+  if (l->calls_timer.armed && l->timer_due_ms <= due_ms) return;
+  uint64_t now = ob_now_ms();
+  l->timer_due_ms = due_ms;
+  ob_timer_set(l->options.service, &l->calls_timer, due_ms > now ? due_ms - now : 0, calls_due);
+}
+
+/* One timer for all calls: it is set for the earliest and finds what is due by a look at each. A
+ * call that was answered in time leaves it armed; it then fires once for nothing. */
+static void calls_due(struct ob_timer *t)
+{
+  struct ob_link *l = link_of(t, offsetof(struct ob_link, calls_timer));
+  uint64_t now = ob_now_ms(), next = UINT64_MAX;
+  for (size_t i = 0; i < l->slot_count && !l->closed; i++) {
+    if (!l->slots[i].serial) continue;
+    if (l->slots[i].due_ms > now) {
+      if (l->slots[i].due_ms < next) next = l->slots[i].due_ms;
+    } else {
+      end_call(l, i, OB_ANSWER_TIMEOUT, (struct span) { NULL, 0 });
+    }
+  }
+  if (next != UINT64_MAX && !l->closed) arm_calls(l, next);
+}
+
+static void end_all_calls(struct ob_link *l, uint64_t handed)
+{
+  for (size_t i = 0; i < l->slot_count; i++) {
+    if (!l->slots[i].serial) continue;
+    end_call(l, i, l->slots[i].mark <= handed ? OB_ANSWER_CLOSED : OB_ANSWER_NOT_WRITTEN,
+             (struct span) { NULL, 0 });
+  }
+}
+
+static bool is_plain(struct span name)
+{
+  for (size_t i = 0; i < name.len; i++) {
+    unsigned char c = (unsigned char)name.ptr[i];
+    if (c < ' ' || c == '"' || c == '\\' || c >= 0x7F) return false;
+  }
+  return name.len > 0;
+}
+
+static bool fits(const struct ob_link *l, size_t size)
+{
+  size_t most = ob_link_profile(l)->frame_max;
+  return size <= OB_FRAME_MAX && (most == 0 || size <= most);
+}
+
+void ob_link_call(struct ob_link *l, struct span action, struct span params, unsigned timeout_ms,
+                  void (*done)(void *ctx, const struct ob_answer *answer), void *ctx)
+{
+  static const struct ob_answer not_written = { .kind = OB_ANSWER_NOT_WRITTEN };
+  char echo[ECHO_LEN];
+  if (params.len == 0) params = SPAN("{}");
+  struct span parts[] = {
+    SPAN("{\"action\":\""), action,     SPAN("\",\"params\":"), params, SPAN(",\"echo\":\""),
+    { echo, sizeof echo },  SPAN("\"}")
+  };
+  size_t count = sizeof parts / sizeof *parts, size = 0;
+  for (size_t i = 0; i < count; i++) size += parts[i].len;
+  if (l->closed || !l->wire || !is_plain(action) || !fits(l, size) ||
+      (l->first_free >= l->slot_count && !grow_slots(l))) {
+    done(ctx, &not_written);
+    return;
+  }
+  size_t slot = l->first_free;
+  struct call *c = &l->slots[slot];
+  echo_write(echo, slot, l->serial + 1);
+  if (!l->carrier->send(l->wire, parts, count)) {
+    done(ctx, &not_written);
+    return;
+  }
+  l->first_free = c->next_free;
+  *c = (struct call) {
+    .serial = ++l->serial,
+    .done = done,
+    .ctx = ctx,
+    .due_ms = ob_now_ms() + timeout_ms,
+    .timeout_ms = timeout_ms,
+    .mark = l->carrier->queued(l->wire),
+  };
+  arm_calls(l, c->due_ms);
+}
+
+void ob_link_pause(struct ob_link *l, bool pause)
+{
+  if (l->wire) l->carrier->pause(l->wire, pause);
+}
+
+/* ---- silence ---- */
+
+static void on_watch(struct ob_timer *t);
+
+/* After a heartbeat its interval counts; before, a ping of ours asks (onebot.md 1.5). */
+static void arm_watch(struct ob_link *l, uint64_t silence)
+{
+  uint64_t limit = l->heartbeat_ms    ? HEARTBEATS * l->heartbeat_ms
+                   : l->carrier->ping ? l->options.ping_ms
+                                      : 0;
+  if (limit)
+    ob_timer_set(l->options.service, &l->watch, limit > silence ? limit - silence : 0, on_watch);
+}
+
+static void on_watch(struct ob_timer *t)
+{
+  struct ob_link *l = link_of(t, offsetof(struct ob_link, watch));
+  uint64_t silence = ob_now_ms() - l->heard_ms;
+  unsigned limit = l->heartbeat_ms ? HEARTBEATS * l->heartbeat_ms : l->options.ping_ms;
+  if (silence < limit) {
+    l->pinged = false;
+    arm_watch(l, silence);
+  } else if (!l->heartbeat_ms && !l->pinged) {
+    l->pinged = true;
+    l->carrier->ping(l->wire);
+    arm_watch(l, 0);
+  } else {
+    char why[96];
+    snprintf(why, sizeof why, "nothing was heard for %llu s, the connection is given up",
+             (unsigned long long)(silence / 1000));
+    l->carrier->end(l->wire, why);
+  }
+}
+
+void ob_link_heard(struct ob_link *l)
+{
+  l->heard_ms = ob_now_ms();
+}
+
+static void heartbeat_seen(struct ob_link *l, uint64_t interval_ms)
+{
+  if (interval_ms < HEARTBEAT_MIN_MS) interval_ms = HEARTBEAT_MIN_MS;
+  if (interval_ms > HEARTBEAT_MAX_MS) interval_ms = HEARTBEAT_MAX_MS;
+  if (l->heartbeat_ms == interval_ms) return;
+  l->heartbeat_ms = (unsigned)interval_ms;
+  arm_watch(l, 0);
+}
+
+/* ---- frames ---- */
+
+/* What the top level of a frame says. Spans live in the frame and the arena. */
+struct sight {
+  bool has_post_type, has_status, echo_is_string;
+  struct span echo, stream, data, meta_event, self_id, interval, retcode;
+};
+
+static struct span *member_of(struct sight *s, struct span key)
+{
+  static const struct {
+    const char *key;
+    size_t offset;
+  } members[] = {
+    { "echo", offsetof(struct sight, echo) },
+    { "retcode", offsetof(struct sight, retcode) },
+    { "data", offsetof(struct sight, data) },
+    { "stream", offsetof(struct sight, stream) },
+    { "self_id", offsetof(struct sight, self_id) },
+    { "meta_event_type", offsetof(struct sight, meta_event) },
+    { "interval", offsetof(struct sight, interval) },
+  };
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+    if (span_is(key, members[i].key)) return (struct span *)(void *)((char *)s + members[i].offset);
+  return NULL;
+}
+
+/* Reads the whole frame strictly and keeps what is wanted of its top level. */
+static bool look_at(struct ob_link *l, struct span text, struct sight *s,
+                    struct schema_error *error)
+{
+  struct schema_json r;
+  schema_json_init(&r, text, &l->arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
+  *s = (struct sight) { 0 };
+  enum schema_token token = schema_json_next(&r);
+  if (token != SCHEMA_JSON_OBJECT) goto wrong;
+  while ((token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {
+    struct span key = r.text, *member = member_of(s, key);
+    s->has_post_type |= span_is(key, "post_type");
+    s->has_status |= span_is(key, "status");
+    token = schema_json_next(&r);
+    size_t from = r.at;
+    if (member) {
+      bool scalar = token == SCHEMA_JSON_STRING || token == SCHEMA_JSON_NUMBER;
+      *member = scalar ? r.text : (struct span) { NULL, 0 };
+      if (member == &s->echo) s->echo_is_string = token == SCHEMA_JSON_STRING;
+    }
+    if (!schema_json_skip(&r, token)) goto wrong;
+    if (member == &s->data)
+      s->data = (struct span) { text.ptr + from, schema_json_offset(&r) - from };
+  }
+  if (token == SCHEMA_JSON_OBJECT_END && schema_json_next(&r) == SCHEMA_JSON_END) return true;
+wrong:
+  *error = r.error;
+  return false;
+}
+
+static uint64_t number_of(struct span digits)
+{
+  uint64_t n = 0;
+  for (size_t i = 0; i < digits.len && i < 18; i++) {
+    if (digits.ptr[i] < '0' || digits.ptr[i] > '9') return n;
+    n = n * 10 + (uint64_t)(digits.ptr[i] - '0');
+  }
+  return n;
+}
+
+/* Whether more replies with this echo follow: NapCat's streams end with data.type "response" or
+ * "error". */
+static bool more_follows(struct ob_link *l, const struct sight *s)
+{
+  if (!span_is(s->stream, "stream-action")) return false;
+  struct schema_node *data;
+  if (schema_tree_read(s->data, SCHEMA_DEPTH_EVENT, &l->arena, &data, NULL) != SCHEMA_OK)
+    return false;
+  return span_is(schema_tree_string(schema_tree_get(data, "type")), "stream");
+}
+
+static void prove(struct ob_link *l)
+{
+  l->proven = l->ever_proven = true;
+  look_ready(l);
+}
+
+static void set_self_id(struct ob_link *l, struct span id)
+{
+  if (l->self_id[0] || id.len == 0 || id.len >= sizeof l->self_id) return;
+  for (size_t i = 0; i < id.len; i++)
+    if (id.ptr[i] < '0' || id.ptr[i] > '9') return;
+  memcpy(l->self_id, id.ptr, id.len);
+  l->self_id[id.len] = 0;
+}
+
+static void take_event(struct ob_link *l, const struct sight *s, struct span text)
+{
+  set_self_id(l, s->self_id);
+  if (span_is(s->meta_event, "heartbeat") && s->interval.len)
+    heartbeat_seen(l, number_of(s->interval));
+  if (s->has_post_type) prove(l);
+  if (!l->closed && l->options.on.event) l->options.on.event(l->options.on.ctx, text);
+}
+
+static void take_response(struct ob_link *l, const struct sight *s, size_t slot, struct span text)
+{
+  if (more_follows(l, s)) {
+    l->slots[slot].due_ms = ob_now_ms() + l->slots[slot].timeout_ms;
+    return;
+  }
+  prove(l);
+  if (!l->closed) end_call(l, slot, OB_ANSWER_RESPONSE, text);
+}
+
+/* The word of NapCat and LLBot, before they close, that the token is wrong. */
+static bool is_refusal(const struct sight *s)
+{
+  return !s->has_post_type && (span_is(s->retcode, "1403") || span_is(s->retcode, "1401"));
+}
+
+/* A response that belongs to no call: the peer's complaint about a request (echo null), or one that
+ * came too late. */
+static void take_stray(struct ob_link *l, const struct sight *s)
+{
+  struct ob_service *service = l->options.service;
+  if (s->echo_is_string && s->echo.len == ECHO_LEN && span_starts(s->echo, SPAN("rg"))) {
+    ob_service_log(service, OB_LOG_DEBUG, "%s: a response came too late and is dropped",
+                   l->options.name);
+    prove(l);
+  } else {
+    ob_service_log(service, OB_LOG_WARN, "%s: a response without a call of ours, retcode %.*s",
+                   l->options.name, s->retcode.len < 12 ? (int)s->retcode.len : 12,
+                   s->retcode.ptr ? s->retcode.ptr : "");
+    prove(l);
+  }
+}
+
+static void take_sound(struct ob_link *l, const struct sight *s, struct span text)
+{
+  size_t slot = s->echo_is_string ? echo_slot(l, s->echo) : SIZE_MAX;
+  if (!l->proven && is_refusal(s)) {
+    l->unwanted = true;
+    l->carrier->end(l->wire, "the peer refuses the access_token");
+  } else if (slot != SIZE_MAX) {
+    take_response(l, s, slot, text);
+  } else if (s->has_post_type || !(s->has_status || s->retcode.len)) {
+    take_event(l, s, text);
+  } else {
+    take_stray(l, s);
+  }
+}
+
+void ob_link_take(struct ob_link *l, struct span text)
+{
+  if (l->closed || !l->wire) return;
+  struct sight s;
+  struct schema_error error = { .code = SCHEMA_OK };
+  if (!look_at(l, text, &s, &error)) {
+    if (l->faults++ < FAULTS_LOGGED)
+      ob_service_log(l->options.service, OB_LOG_WARN,
+                     "%s: a frame of %zu bytes is skipped: no JSON object (%s at byte %zu)",
+                     l->options.name, text.len,
+                     schema_code_text(error.code ? error.code : SCHEMA_ETYPE), error.at);
+  } else {
+    take_sound(l, &s, text);
+  }
+  if (l->arena.used > ARENA_KEEP)
+    arena_done(&l->arena);
+  else
+    arena_reset(&l->arena);
+}
+
+/* ---- who is there ---- */
+
+static void probed_version(void *ctx, const struct ob_answer *answer)
+{
+  struct ob_link *l = ctx;
+  if (l->closed || answer->kind == OB_ANSWER_CLOSED || answer->kind == OB_ANSWER_NOT_WRITTEN)
+    return;
+  struct arena arena;
+  struct schema_node *tree = NULL;
+  arena_init(&arena, PROBE_ARENA);
+  if (answer->kind == OB_ANSWER_RESPONSE)
+    schema_tree_read(answer->json, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL);
+  const struct schema_node *data = schema_tree_get(tree, "data");
+  struct span app = schema_tree_string(schema_tree_get(data, "app_name"));
+  struct span version = schema_tree_id(schema_tree_get(data, "app_version"));
+  if (app.len) {
+    snprintf(l->version, sizeof l->version, "%.*s%s%.*s", (int)(app.len < 48 ? app.len : 48),
+             app.ptr, version.len ? " " : "", (int)(version.len < 40 ? version.len : 40),
+             version.ptr ? version.ptr : "");
+    for (char *c = l->version; *c; c++)
+      if ((unsigned char)*c < ' ' || (unsigned char)*c >= 0x7F) *c = '?';
+    l->profile = ob_profile_detect(app);
+  }
+  arena_done(&arena);
+  l->version_known = true;
+  look_ready(l);
+}
+
+static void probed_login(void *ctx, const struct ob_answer *answer)
+{
+  struct ob_link *l = ctx;
+  if (l->closed || answer->kind == OB_ANSWER_CLOSED || answer->kind == OB_ANSWER_NOT_WRITTEN)
+    return;
+  struct arena arena;
+  struct schema_node *tree = NULL;
+  arena_init(&arena, PROBE_ARENA);
+  if (answer->kind == OB_ANSWER_RESPONSE)
+    schema_tree_read(answer->json, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL);
+  set_self_id(l, schema_tree_id(schema_tree_get(schema_tree_get(tree, "data"), "user_id")));
+  arena_done(&arena);
+  l->login_known = true;
+  look_ready(l);
+}
+
+/* ---- life ---- */
+
+struct ob_link *ob_link_new(const struct ob_link_options *options)
+{
+  struct ob_link *l = calloc(1, sizeof *l);
+  if (!l) return NULL;
+  l->options = *options;
+  arena_init(&l->arena, ARENA_MAX);
+  return l;
+}
+
+void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire)
+{
+  if (l->closed) return;
+  l->carrier = carrier;
+  l->wire = wire;
+  l->version_known = l->login_known = l->proven = l->unwanted = l->pinged = false;
+  l->profile = NULL;
+  l->self_id[0] = l->version[0] = 0;
+  l->heartbeat_ms = l->faults = 0;
+  l->heard_ms = ob_now_ms();
+  arm_watch(l, 0);
+  tell(l, OB_LINK_OPEN, "connected");
+  ob_link_call(l, SPAN("get_version_info"), SPAN("{}"), l->options.probe_ms, probed_version, l);
+  ob_link_call(l, SPAN("get_login_info"), SPAN("{}"), l->options.probe_ms, probed_login, l);
+}
+
+/* Forgets the connection; what was queued on it will never be written. */
+static void detach(struct ob_link *l)
+{
+  if (!l->wire) return;
+  uint64_t handed = l->carrier->handed(l->wire);
+  l->wire = NULL;
+  ob_timer_clear(l->options.service, &l->watch);
+  ob_timer_clear(l->options.service, &l->calls_timer);
+  end_all_calls(l, handed);
+}
+
+void ob_link_down(struct ob_link *l, enum ob_link_state state, const char *why)
+{
+  if (l->closed) return;
+  if (l->wire) {
+    l->state = state; /* calls that end now find it so */
+    l->why[0] = 0;
+  }
+  detach(l);
+  tell(l, state, why);
+}
+
+void ob_link_close(struct ob_link *l)
+{
+  if (l->closed) return;
+  l->closed = true;
+  l->state = OB_LINK_DOWN;
+  detach(l);
+}
+
+void ob_link_free(struct ob_link *l)
+{
+  if (!l) return;
+  arena_done(&l->arena);
+  free(l->slots);
+  free(l);
+}
