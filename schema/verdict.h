@@ -3,30 +3,12 @@
 #ifndef SCHEMA_VERDICT_H
 #define SCHEMA_VERDICT_H
 
+#include "schema/repair.h"
 #include "schema/reply.h"
 
 enum schema_verdict { SCHEMA_ACCEPT, SCHEMA_REPAIR, SCHEMA_CORRECT, SCHEMA_BLOCK };
 
-/* Kinds of repair as ONE list: name, word, text for people. The owner of repair.c extends it. */
-#define SCHEMA_REPAIRS(X)                                                                          \
-  X(FENCE, "fence", "taken out of a code fence")                                                   \
-  X(PROSE_AROUND, "prose_around", "words around the reply object dropped")                         \
-  X(LEGACY_ROOT, "legacy_root", "a single {\"segments\":…} read as one message")                   \
-  X(PLAIN_TEXT, "plain_text", "plain prose sent as one text message")
-
-enum schema_repair_kind {
-#define X(name, word, text) SCHEMA_FIX_##name,
-  SCHEMA_REPAIRS(X)
-#undef X
-      SCHEMA_FIX_COUNT
-};
-
-struct schema_repair {
-  enum schema_repair_kind kind;
-  size_t at; /* byte in the raw answer, as near as it is known */
-};
-
-enum { SCHEMA_REPAIR_MAX = 32, SCHEMA_CORRECTABLE_CHARS = 32000 }; /* reply.md 94 */
+enum { SCHEMA_CORRECTABLE_CHARS = 32000 }; /* reply.md 94 */
 
 struct schema_judgement {
   enum schema_verdict verdict;
@@ -37,7 +19,6 @@ struct schema_judgement {
 };
 
 const char *schema_verdict_word(enum schema_verdict verdict);
-const char *schema_repair_word(enum schema_repair_kind kind);
 
 /* Private paths that must not leave (reply.md 4.1, 106). All may be empty. */
 struct schema_private {

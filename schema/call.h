@@ -1,0 +1,18 @@
+/* call: tool calls written without any markup: bare JSON objects ({"name":…,"arguments":…}, agent
+ * actions, tool_calls), calls in Python's syntax. */
+#ifndef SCHEMA_CALL_H
+#define SCHEMA_CALL_H
+
+#include "schema/bytes.h"
+
+/* Whether the JSON-like object whose brace stands at byte at is a tool call or holds one, at any
+ * depth; one that is cut by the end of the text counts by what is there. Quotes of any kind, bare
+ * keys and trailing commas are read as meant. *retreach is the byte up to which all was seen:
+ * behind the object, or where it stops being one. Walks once. */
+bool schema_call_json(struct span text, size_t at, size_t *retreach);
+
+/* Whether the whole text is one or more calls with keyword arguments, alone or as a list:
+ * get_weather(city="x"), [f(a=1), g(b=2)]. */
+bool schema_call_pythonic(struct span text);
+
+#endif
