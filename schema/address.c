@@ -48,6 +48,7 @@ static const struct {
   uint8_t at;
 } carriers[] = {
   { { { [10] = 0xff, [11] = 0xff }, 96 }, 12 }, /* mapped */
+  { { { [8] = 0xff, [9] = 0xff }, 96 }, 12 },   /* translated (SIIT) */
   { { { 0x00, 0x64, 0xff, 0x9b }, 96 }, 12 },   /* NAT64 */
   { { { 0x20, 0x02 }, 16 }, 2 },                /* 6to4 */
 };
@@ -66,11 +67,17 @@ bool schema_address_is_public4(const uint8_t ip[4])
   return true;
 }
 
+/* ISATAP: the IPv4 address stands behind 5efe, whatever the prefix. */
+static bool is_isatap(const uint8_t ip[16])
+{
+  return (ip[8] & 0xfd) == 0 && ip[9] == 0 && ip[10] == 0x5e && ip[11] == 0xfe;
+}
+
 bool schema_address_is_public6(const uint8_t ip[16])
 {
   for (size_t i = 0; i < sizeof carriers / sizeof *carriers; i++)
     if (is_in(ip, &carriers[i].range)) return schema_address_is_public4(ip + carriers[i].at);
   for (size_t i = 0; i < sizeof not_public6 / sizeof *not_public6; i++)
     if (is_in(ip, &not_public6[i])) return false;
-  return true;
+  return !is_isatap(ip) || schema_address_is_public4(ip + 12);
 }

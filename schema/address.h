@@ -8,7 +8,7 @@
 /* ip in network order. Loopback, private, link-local, shared, test, multicast and reserved ranges
  * are not public. */
 bool schema_address_is_public4(const uint8_t ip[4]);
-/* An address that carries an IPv4 one (mapped, NAT64, 6to4) is judged by that as well. */
+/* An address that carries an IPv4 one (mapped, translated, NAT64, 6to4, ISATAP) is judged by that as well. */
 bool schema_address_is_public6(const uint8_t ip[16]);
 
 #endif
