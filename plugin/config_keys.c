@@ -199,7 +199,7 @@ static const struct rg_key group[] = {
     .help_en = "Whether a reply may mention everyone.",
     .help_zh = "回复能否 @全体成员。" },
   { .name = "answer_by", .type = RG_KEY_WORD, .offset = AT_GROUP(answer_by), .words = answerers,
-    .initial = "anyone", .not_built = "*",
+    .initial = "anyone",
     .help_en = "Who may answer a numbered choice: anyone, or only who was asked.",
     .help_zh = "谁可以用数字回答选项：anyone 任何人，asked 只有被问的人。" },
   { .name = "pace", .type = RG_KEY_SECTION,
