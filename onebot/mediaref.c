@@ -107,8 +107,8 @@ static bool read_url(struct span url, struct arena *arena, struct ob_mediaref *r
 
 /* ---- paths ---- */
 
-/* Whether a part of the path is "..". A backslash parts as well: some peers run on Windows. */
-static bool climbs(struct span path)
+/* A backslash parts as well: some peers run on Windows. */
+bool ob_mediaref_climbs(struct span path)
 {
   size_t begin = 0;
   for (size_t i = 0; i <= path.len; i++) {
@@ -125,7 +125,7 @@ static struct span plain_path(struct span value, struct arena *arena)
   struct span path = value;
   if (starts_nocase(value, SPAN("file://"))) path = percent_decode(behind(value, 7), arena);
   bool usable = path.len > 0 && path.ptr[0] == '/' && !memchr(path.ptr, '\0', path.len);
-  return usable && !climbs(path) ? path : (struct span) { 0 };
+  return usable && !ob_mediaref_climbs(path) ? path : (struct span) { 0 };
 }
 
 static bool is_unreserved(unsigned char c)
@@ -241,14 +241,25 @@ static bool read_base64(struct span value, struct arena *arena, struct ob_mediar
 
 /* ---- opaque references ---- */
 
+/* C:\dir or C:/dir */
+static bool has_drive(struct span s)
+{
+  return s.len > 2 && s.ptr[1] == ':' && (s.ptr[2] == '\\' || s.ptr[2] == '/');
+}
+
+bool ob_mediaref_is_drive(struct span wire)
+{
+  return has_drive(wire) && !ob_mediaref_climbs(wire) && !memchr(wire.ptr, '\0', wire.len) &&
+         span_find(wire, SPAN("://")) == wire.len;
+}
+
 /* A path or an address in the clothes of an opaque reference would be opened by the peer. */
 static bool is_opaque(struct span s)
 {
-  if (s.len == 0 || s.ptr[0] == '/' || s.ptr[0] == '\\' || climbs(s)) return false;
+  if (s.len == 0 || s.ptr[0] == '/' || s.ptr[0] == '\\' || ob_mediaref_climbs(s)) return false;
   if (memchr(s.ptr, '\0', s.len) || span_is_blank(s)) return false;
   if (span_find(s, SPAN("://")) < s.len) return false;
-  bool drive = s.len > 2 && s.ptr[1] == ':' && (s.ptr[2] == '\\' || s.ptr[2] == '/');
-  return !drive && !starts_nocase(s, SPAN("data:")) && !starts_nocase(s, SPAN("file:")) &&
+  return !has_drive(s) && !starts_nocase(s, SPAN("data:")) && !starts_nocase(s, SPAN("file:")) &&
          !starts_nocase(s, SPAN("base64:"));
 }
 

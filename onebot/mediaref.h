@@ -36,6 +36,12 @@ bool ob_mediaref_is_name(struct span name);
 struct span ob_mediaref_resolve(struct span value, const struct span *roots, size_t root_count,
                                 struct span home, struct arena *arena);
 
+/* Whether a part of the path is "..". */
+bool ob_mediaref_climbs(struct span path);
+/* Whether a value of the wire is an absolute path of a Windows host, without "..". A model cannot
+ * write such a one; a framework can, and the implementations that read bare paths take it. */
+bool ob_mediaref_is_drive(struct span wire);
+
 /* Whether url is an http(s) address with a host. */
 bool ob_url_is_web(struct span url);
 

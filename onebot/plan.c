@@ -165,6 +165,7 @@ static struct span target_pair(const struct ob_target *target, struct arena *are
 static bool upload(struct planner *p, const struct schema_segment *segment)
 {
   if (segment->media_kind != SCHEMA_MEDIA_PATH) return false;
+  if (p->target->group_id.len == 0 && p->target->user_id.len == 0) return false; /* a guild */
   struct span path = ob_mediaref_path(segment->text, p->arena);
   struct span name = ob_mediaref_name(segment->media_kind, segment->text, p->arena);
   if (path.len == 0 || name.len == 0) return false;

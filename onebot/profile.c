@@ -29,9 +29,9 @@ const struct ob_profile ob_profiles[OB_PROFILE_COUNT] = {
     .mention_person = true,
     .opaque_media = true,
     .base64_video = true,
+    .reply_seq = true,
     .forward = true,
     .node_message = true,
-    .reads_both_forwards = true,
     .frame_max = 50 * 1024 * 1024,
   },
   [OB_LLBOT] = {

@@ -47,11 +47,11 @@ struct ob_profile {
   bool id_uint32; /* group and user ids beyond 32 bits are refused */
   bool message_id_int32;
   bool message_id_any;       /* a reply id need not be a decimal integer */
+  bool reply_seq;            /* a reply may name its message by `seq` */
   bool forward;              /* has send_group_forward_msg and send_private_forward_msg */
   bool forward_only_uploads; /* its send_forward_msg sends nothing, the answer is a resid */
   bool node_message;         /* takes a message that is all nodes */
   bool node_needs_user;      /* a node without a decimal user fails */
-  bool reads_both_forwards;  /* `messages` wins over `message` even where it is empty */
   size_t frame_max;          /* bytes of one frame that the peer accepts; 0: unknown */
 };
 

@@ -1,0 +1,410 @@
+#include "onebot/inspect.h"
+
+#include <stdio.h>
+
+#include "onebot/id.h"
+#include "onebot/wire.h"
+#include "schema/residue.h"
+
+enum {
+  NODE_LEVELS_MAX = 3, /* NapCat stops reading below, with only a log line */
+  NODES_MAX = 500,     /* QQ's own limit is not documented; users report about 100 */
+  TYPE_SHOWN_MAX = 24, /* of a type's name in a reason */
+  OBJECTS_TRIED_MAX = 16,
+};
+
+bool ob_inspect_refuse(struct ob_inspect *in, enum schema_code code, struct span type,
+                       const char *reason)
+{
+  if (in->error.code != SCHEMA_OK) return false; /* the first reason counts */
+  if (type.len > TYPE_SHOWN_MAX || span_utf8_fault(type) < type.len) type = SPAN("segment");
+  schema_fail(&in->error, code, 0, in->path, reason);
+  in->why = type.len
+                ? arena_printf(in->arena, "%s: %.*s %s", in->path, (int)type.len, type.ptr, reason)
+                : arena_printf(in->arena, "%s: %s", in->path, reason);
+  return false;
+}
+
+/* Appends to the path; *retlen is what to cut it back to. A path that is too long stays shorter. */
+static void path_add(struct ob_inspect *in, size_t *retlen, const char *key, size_t index)
+{
+  *retlen = strlen(in->path);
+  char *end = in->path + *retlen;
+  size_t room = sizeof in->path - *retlen;
+  int n = key ? snprintf(end, room, "%s", key) : snprintf(end, room, "[%zu]", index);
+  if (n < 0 || (size_t)n >= room) *end = '\0';
+}
+
+static void path_cut(struct ob_inspect *in, size_t len)
+{
+  in->path[len] = '\0';
+}
+
+/* ---- tool calls ---- */
+
+bool ob_inspect_has_call(const struct schema_node *node)
+{
+  if (!node) return false;
+  if (node->kind == SCHEMA_STRING) return schema_residue_tool_call(node->text, NULL);
+  for (const struct schema_node *child = node->first; child; child = child->next)
+    if (ob_inspect_has_call(child)) return true;
+  return false;
+}
+
+/* ---- segments ---- */
+
+static enum ob_native type_of(const struct schema_node *segment)
+{
+  struct span name = schema_tree_string(schema_tree_get(segment, "type"));
+  return name.ptr ? ob_native_find(name) : OB_NATIVE_COUNT;
+}
+
+bool ob_inspect_is_nodes(const struct schema_node *array)
+{
+  return array && array->first && type_of(array->first) == OB_NODE;
+}
+
+static const struct schema_node *data_of(const struct schema_node *segment)
+{
+  return schema_tree_get(segment, "data");
+}
+
+static bool is_object(const struct schema_node *segment)
+{
+  return segment->kind == SCHEMA_OBJECT &&
+         schema_tree_string(schema_tree_get(segment, "type")).len > 0;
+}
+
+/* One segment that is neither text nor reply nor node. */
+static bool other_segment(struct ob_inspect *in, const struct schema_node *segment,
+                          struct ob_compose *c)
+{
+  struct span name = schema_tree_string(schema_tree_get(segment, "type"));
+  enum ob_native type = type_of(segment);
+  if (type == OB_NODE)
+    return ob_inspect_refuse(in, SCHEMA_ESEGMENT, name, "does not mix with other segments");
+  if (type == OB_NATIVE_COUNT)
+    return ob_inspect_refuse(in, SCHEMA_ESEGMENT, name, "is no segment that this endpoint shows");
+  if (ob_inspect_has_call(data_of(segment)))
+    return ob_inspect_refuse(in, SCHEMA_ETOOLCALL, name, "holds a tool call written as text");
+  return ob_wire_segment(in, type, data_of(segment), c);
+}
+
+/* ---- runs of text: residue and replies in them ---- */
+
+/* The texts of the run that begins with segment, joined; *retend is behind it. Empty where there
+ * is no usable text. */
+static struct span join_run(const struct schema_node *segment, struct arena *arena,
+                            const struct schema_node **retend)
+{
+  size_t n = 0, count = 0;
+  struct span text = { NULL, 0 };
+  const struct schema_node *end = segment;
+  for (; end && type_of(end) == OB_TEXT; end = end->next) {
+    struct span part = schema_tree_id(schema_tree_get(data_of(end), "text"));
+    if (part.len == 0) continue;
+    text = part;
+    n += part.len;
+    count++;
+  }
+  *retend = end;
+  if (count < 2) return text;
+  char *out = arena_alloc(arena, n);
+  if (!out) return (struct span) { NULL, 0 };
+  size_t at = 0;
+  for (const struct schema_node *s = segment; s != end; s = s->next) {
+    struct span part = schema_tree_id(schema_tree_get(data_of(s), "text"));
+    if (part.len) memcpy(out + at, part.ptr, part.len);
+    at += part.len;
+  }
+  return (struct span) { out, n };
+}
+
+/* Whether the object that text begins with has messages or segments at its root. *retend is behind
+ * what was read of it. */
+static bool is_reply_object(struct span text, struct arena *arena, size_t *retend)
+{
+  struct schema_json r;
+  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_LENIENT);
+  bool found = false;
+  for (enum schema_token t = schema_json_next(&r); !found; t = schema_json_next(&r)) {
+    if (t == SCHEMA_JSON_ERROR || t == SCHEMA_JSON_END) break;
+    if (r.depth == 0) break; /* the object is complete */
+    found = t == SCHEMA_JSON_KEY && r.depth == 1 &&
+            (span_is(r.text, "messages") || span_is(r.text, "segments"));
+  }
+  *retend = schema_json_offset(&r);
+  return found;
+}
+
+/* Whether a reply object stands in text, sound or not: other JSON is what the user asked for. */
+static bool holds_reply(struct span text, struct arena *arena)
+{
+  for (size_t i = 0; i < OBJECTS_TRIED_MAX; i++) {
+    const char *open = text.len ? memchr(text.ptr, '{', text.len) : NULL;
+    if (!open) return false;
+    size_t at = (size_t)(open - text.ptr), end;
+    text = (struct span) { open, text.len - at };
+    if (is_reply_object(text, arena, &end)) return true;
+    if (end == 0) end = 1;
+    text = (struct span) { text.ptr + end, text.len - end };
+  }
+  return false;
+}
+
+/* A reply's plan in the place of its text. */
+static bool compose_reply(struct ob_inspect *in, const struct schema_reply *reply,
+                          struct ob_compose *c)
+{
+  struct schema_error error = { .code = SCHEMA_OK };
+  if (in->reaction.count == 0)
+    ob_plan_react(in->profile, &in->settings->plan, &in->target, in->answers, reply->reaction,
+                  &in->reaction);
+  enum schema_code code =
+      ob_plan_messages(in->profile, &in->settings->plan, &in->target, reply, true, c, &error);
+  in->changed = true;
+  if (code == SCHEMA_OK) return true;
+  return ob_inspect_refuse(in, code, SPAN("text"), schema_code_text(code));
+}
+
+/* Judges a run as a model's answer. *rethandled: it was a reply and is composed. False: refused. */
+static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c, bool *rethandled)
+{
+  *rethandled = false;
+  bool mentions =
+      span_find(text, SPAN("messages")) < text.len || span_find(text, SPAN("segments")) < text.len;
+  if (!in->settings->unwrap || !mentions) return true;
+  struct schema_offer offer;
+  struct schema_judgement *judged = arena_alloc(in->arena, sizeof *judged);
+  if (!judged) return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
+  ob_plan_offer(in->profile, &in->settings->plan, in->settings->segments,
+                in->answers.len > 0 && in->target.group_id.len > 0, in->arena, &offer);
+  schema_judge(&offer, &in->settings->hide, text, in->arena, judged);
+  bool sound = judged->verdict == SCHEMA_ACCEPT || judged->verdict == SCHEMA_REPAIR;
+  for (size_t i = 0; sound && i < judged->repair_count; i++)
+    if (judged->repairs[i].kind == SCHEMA_FIX_PLAIN_TEXT) return true;
+  if (!sound && !holds_reply(text, in->arena)) return true;
+  if (!sound)
+    return ob_inspect_refuse(in, judged->error.code, SPAN("text"),
+                             "holds a structured reply that is not valid");
+  *rethandled = true;
+  return compose_reply(in, &judged->reply, c);
+}
+
+/* The run of texts that begins with segment number index; *retend is behind it. */
+static bool text_run(struct ob_inspect *in, const struct schema_node *segment, size_t *index,
+                     struct ob_compose *c, const struct schema_node **retend)
+{
+  struct span text = join_run(segment, in->arena, retend);
+  bool handled = false, fine = true;
+  size_t len;
+  path_add(in, &len, NULL, *index);
+  if (schema_residue_tool_call(text, NULL))
+    fine =
+        ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("text"), "holds a tool call written as text");
+  fine = fine && unwrap(in, text, c, &handled);
+  path_cut(in, len);
+  for (; fine && segment != *retend; segment = segment->next, ++*index) {
+    path_add(in, &len, NULL, *index);
+    if (segment->count > 2) in->changed = true;
+    fine = handled || ob_wire_segment(in, OB_TEXT, data_of(segment), c);
+    path_cut(in, len);
+  }
+  return fine;
+}
+
+/* ---- messages ---- */
+
+/* The reply segments: the first is the quote of the first send, the others go. */
+static bool take_quote(struct ob_inspect *in, const struct schema_node *array, struct ob_compose *c)
+{
+  size_t index = 0, len;
+  bool quoted = false;
+  for (const struct schema_node *s = array->first; s; s = s->next, index++) {
+    if (type_of(s) != OB_REPLY) continue;
+    if (index > 0 || s->count > 2) in->changed = true;
+    if (quoted) continue;
+    path_add(in, &len, NULL, index);
+    const struct schema_node *data = data_of(s);
+    struct span id;
+    if (ob_inspect_has_call(data))
+      return ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("reply"), "holds a tool call");
+    c->quote = ob_wire_reply(in, data && data->kind == SCHEMA_OBJECT ? data : NULL, &id);
+    if (c->quote.len == 0) return false;
+    if (id.len) in->answers = id;
+    quoted = true;
+    path_cut(in, len);
+  }
+  return true;
+}
+
+static bool segments(struct ob_inspect *in, const struct schema_node *array, struct ob_compose *c)
+{
+  size_t index = 0, len;
+  for (const struct schema_node *s = array->first; s;) {
+    if (type_of(s) == OB_TEXT) {
+      if (!text_run(in, s, &index, c, &s)) return false;
+      continue;
+    }
+    path_add(in, &len, NULL, index);
+    if (!is_object(s))
+      return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN(""), "a segment is an object with a type");
+    if (s->count > 2) in->changed = true;
+    if (type_of(s) != OB_REPLY && !other_segment(in, s, c)) return false;
+    path_cut(in, len);
+    s = s->next;
+    index++;
+  }
+  return true;
+}
+
+bool ob_inspect_message(struct ob_inspect *in, const struct schema_node *message, bool literal,
+                        const char *path, struct ob_compose *c)
+{
+  snprintf(in->path, sizeof in->path, "%s", path);
+  const struct schema_node *array = ob_native_read(message, literal, in->arena);
+  if (!array)
+    return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN(""),
+                             "a message is an array of segments, one segment or a string");
+  if (array != message) in->changed = true;
+  ob_compose_message(c, 0, SPAN(""));
+  return take_quote(in, array, c) && segments(in, array, c);
+}
+
+/* ---- nodes ---- */
+
+struct level {
+  size_t depth;
+  size_t *nodes; /* of the whole forward */
+};
+
+static bool write_nodes(struct ob_inspect *in, const struct schema_node *nodes, struct level level,
+                        struct schema_writer *w);
+
+/* Its author, time and the like, before the content. */
+static void open_node(struct ob_inspect *in, const struct schema_node *data,
+                      struct schema_writer *w)
+{
+  schema_write_object(w);
+  schema_write_pair(w, "type", SPAN("node"));
+  schema_write_key(w, SPAN("data"));
+  schema_write_object(w);
+  for (const struct schema_node *d = data->first; d; d = d->next)
+    if (!span_is(d->key, "content")) ob_wire_datum(in, d, w);
+}
+
+static void close_node(struct schema_writer *w)
+{
+  schema_write_object_end(w);
+  schema_write_object_end(w);
+}
+
+/* A node whose content is segments: as many nodes of the same author as they need sends. */
+static bool content_nodes(struct ob_inspect *in, const struct schema_node *data,
+                          const struct schema_node *array, struct schema_writer *w)
+{
+  struct ob_compose c;
+  struct ob_plan plan = { NULL, 0 };
+  ob_compose_init(&c, SPAN("node"), SPAN("["), SPAN("]"), in->arena);
+  bool fine = take_quote(in, array, &c) && segments(in, array, &c);
+  if (fine && !ob_compose_end(&c, &plan))
+    fine = ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
+  if (fine && plan.count == 0)
+    fine = ob_inspect_refuse(in, SCHEMA_EEMPTY, SPAN("node"), "has nothing to show");
+  if (plan.count != 1) in->changed = true;
+  for (size_t i = 0; fine && i < plan.count; i++) {
+    if (plan.steps[i].kind != OB_STEP_SEND) {
+      fine = ob_inspect_refuse(in, SCHEMA_ESEGMENT, SPAN("file"), "cannot stand in a node here");
+      break;
+    }
+    open_node(in, data, w);
+    schema_write_key(w, SPAN("content"));
+    schema_write_raw(w, plan.steps[i].params);
+    close_node(w);
+  }
+  ob_compose_done(&c);
+  return fine;
+}
+
+static bool is_author(const struct ob_profile *profile, const struct schema_node *data)
+{
+  static const char *const keys[] = { "user_id", "uin" };
+  bool named = false;
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    struct span id = schema_tree_id(schema_tree_get(data, keys[i]));
+    if (id.len && !ob_id_positive(id, INT64_MAX)) return false;
+    named = named || id.len;
+  }
+  return named || !profile->node_needs_user;
+}
+
+static bool write_node(struct ob_inspect *in, const struct schema_node *node, struct level level,
+                       struct schema_writer *w)
+{
+  const struct schema_node *data = data_of(node);
+  if (type_of(node) != OB_NODE || !data || data->kind != SCHEMA_OBJECT)
+    return ob_inspect_refuse(in, SCHEMA_ESEGMENT, SPAN(""),
+                             "a forward holds nodes and nothing else");
+  if (++*level.nodes > NODES_MAX)
+    return ob_inspect_refuse(in, SCHEMA_ELIMIT, SPAN("node"), "is one of too many");
+  if (node->count > 2) in->changed = true;
+  for (const struct schema_node *d = data->first; d; d = d->next)
+    if (!span_is(d->key, "content") && ob_inspect_has_call(d))
+      return ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("node"), "holds a tool call as text");
+  const struct schema_node *content = schema_tree_get(data, "content");
+  if (!content || content->kind == SCHEMA_NULL) {
+    if (!ob_id_read(schema_tree_id(schema_tree_get(data, "id")), NULL))
+      return ob_inspect_refuse(in, SCHEMA_ESEGMENT, SPAN("node"), "has neither content nor an id");
+    open_node(in, data, w);
+    close_node(w);
+    return true;
+  }
+  if (!is_author(in->profile, data))
+    return ob_inspect_refuse(in, SCHEMA_ETARGET, SPAN("node"), "has no account as its author");
+  const struct schema_node *array = ob_native_read(content, false, in->arena);
+  if (!array)
+    return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN("node"), "has no message as its content");
+  if (array != content) in->changed = true;
+  size_t len;
+  path_add(in, &len, ".data.content", 0);
+  bool fine;
+  if (ob_inspect_is_nodes(array)) {
+    open_node(in, data, w);
+    schema_write_key(w, SPAN("content"));
+    fine = write_nodes(in, array, (struct level) { level.depth + 1, level.nodes }, w);
+    close_node(w);
+  } else {
+    fine = content_nodes(in, data, array, w);
+  }
+  path_cut(in, len);
+  return fine;
+}
+
+static bool write_nodes(struct ob_inspect *in, const struct schema_node *nodes, struct level level,
+                        struct schema_writer *w)
+{
+  if (level.depth > NODE_LEVELS_MAX)
+    return ob_inspect_refuse(in, SCHEMA_EDEPTH, SPAN("node"), "is nested deeper than three levels");
+  if (!nodes->first) return ob_inspect_refuse(in, SCHEMA_EEMPTY, SPAN(""), "a forward needs nodes");
+  size_t index = 0, len;
+  bool fine = true;
+  schema_write_array(w);
+  for (const struct schema_node *n = nodes->first; n && fine; n = n->next) {
+    path_add(in, &len, NULL, index++);
+    fine = write_node(in, n, level, w);
+    path_cut(in, len);
+  }
+  schema_write_array_end(w);
+  return fine;
+}
+
+bool ob_inspect_nodes(struct ob_inspect *in, const struct schema_node *nodes, const char *path,
+                      struct schema_writer *w)
+{
+  size_t count = 0;
+  snprintf(in->path, sizeof in->path, "%s", path);
+  const struct schema_node *array = ob_native_read(nodes, false, in->arena);
+  if (!array) return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN(""), "a forward needs nodes");
+  if (array != nodes) in->changed = true;
+  return write_nodes(in, array, (struct level) { 1, &count }, w);
+}

@@ -1,0 +1,43 @@
+/* inspect: judges the segments of a framework's own message and composes what may be sent: forms
+ * are settled, what has a text form gets it, one part that cannot be delivered refuses the whole.
+ * The actions around the messages are those of action.h. */
+#ifndef ONEBOT_INSPECT_H
+#define ONEBOT_INSPECT_H
+
+#include "onebot/action.h"
+
+enum { OB_INSPECT_PATH_MAX = 80 };
+
+/* One action while it is judged. */
+struct ob_inspect {
+  const struct ob_profile *profile;
+  const struct ob_action_settings *settings;
+  struct ob_target target;
+  struct arena *arena;
+  bool changed;               /* something differs from what the framework sent */
+  struct ob_compose reaction; /* of a reply that was in a text: it comes before everything */
+  struct span answers;        /* the message to react to; empty: none */
+  char path[OB_INSPECT_PATH_MAX];
+  struct schema_error error; /* after a refusal */
+  struct span why;
+};
+
+/* Refuses: remembers code and reason, with the path where the inspection stands and the segment's
+ * type where it is known (else empty). Returns false. */
+bool ob_inspect_refuse(struct ob_inspect *in, enum schema_code code, struct span type,
+                       const char *reason);
+
+/* Whether message is made of nodes. */
+bool ob_inspect_is_nodes(const struct schema_node *array);
+
+/* Judges a message in any of its forms (path says where it stands) into c, whose sends then hold
+ * it. literal: a string is one text. False: refused. */
+bool ob_inspect_message(struct ob_inspect *in, const struct schema_node *message, bool literal,
+                        const char *path, struct ob_compose *c);
+/* Judges the nodes of a forward and writes them as an array. False: refused. */
+bool ob_inspect_nodes(struct ob_inspect *in, const struct schema_node *nodes, const char *path,
+                      struct schema_writer *w);
+/* Whether a string of the tree holds a tool call written as text. */
+bool ob_inspect_has_call(const struct schema_node *node);
+
+#endif
