@@ -14,6 +14,7 @@ struct act {
   struct rg_view view; /* of the group that the command is about */
   struct arena *arena;
   bool en;
+  bool failed; /* out says why it could not be done */
   struct buf out;
 };
 
@@ -238,6 +239,7 @@ static bool change(struct act *a, const struct rg_key *key, const struct rg_yaml
   *retresult = rg_settings_set(a->admin->settings, a->endpoint, a->command->group, key, value,
                                a->event->user_id, language(a), a->arena, ret);
   if (*retresult == RG_NOT_CHANGED) {
+    a->failed = true;
     buf_add(&a->out, ret->why);
     return false;
   }
@@ -284,6 +286,7 @@ static void do_reset(struct act *a)
   enum rg_change_result result = rg_settings_reset(a->admin->settings, a->endpoint,
                                                    a->command->group, key, &count, a->arena, &c);
   if (result == RG_NOT_CHANGED) {
+    a->failed = true;
     buf_add(&a->out, c.why);
     return;
   }
@@ -380,6 +383,7 @@ static void answer(struct act *a, struct rg_admin_answer *ret)
   else
     act(a);
   ret->text = arena_copy(a->arena, buf_span(&a->out));
+  if (a->failed) ret->command.fault = ret->text;
   buf_done(&a->out);
 }
 

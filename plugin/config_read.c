@@ -516,6 +516,7 @@ static void lay_groups(struct loader *l, struct rg_endpoint *endpoints)
 static void read_root(struct loader *l, const struct rg_yaml *root)
 {
   if (root->faulty) return;
+  if (root->kind == RG_YAML_SCALAR && root->plain && root->text.len == 0) return; /* only "---" */
   if (root->kind != RG_YAML_MAP) {
     tell(l, root, "the file is a mapping of keys, like endpoints: and groups: below each other");
     return;

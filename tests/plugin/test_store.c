@@ -1,0 +1,229 @@
+#include <criterion/criterion.h>
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plugin/store.h"
+
+/* A folder of its own, and the address of a file in it. */
+struct place {
+  char folder[64], path[96], address[112];
+};
+
+static struct place place_new(void)
+{
+  struct place p = { .folder = "/tmp/rg_store_XXXXXX" };
+  cr_assert_not_null(mkdtemp(p.folder));
+  snprintf(p.path, sizeof p.path, "%s/a.db", p.folder);
+  snprintf(p.address, sizeof p.address, "sqlite:%s", p.path);
+  return p;
+}
+
+static void place_done(const struct place *p)
+{
+  static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+  char path[112];
+  for (size_t i = 0; i < 4; i++) {
+    snprintf(path, sizeof path, "%s%s", p->path, ends[i]);
+    remove(path);
+  }
+  rmdir(p->folder);
+}
+
+static struct rg_store *open_at(const char *address)
+{
+  char why[256] = "";
+  struct rg_store *s = rg_store_new(span_of(address), why, sizeof why);
+  cr_assert_not_null(s, "%s", why);
+  return s;
+}
+
+static void put(struct rg_store *s, const char *endpoint, uint64_t group, const char *key,
+                const char *value)
+{
+  char why[256] = "";
+  struct rg_override o = { .endpoint = span_of(endpoint),
+                           .group = group,
+                           .key = span_of(key),
+                           .value = span_of(value),
+                           .author = SPAN("10001") };
+  cr_expect(s->methods->override_put(s, &o, why, sizeof why), "%s", why);
+}
+
+static void drop(struct rg_store *s, const char *endpoint, uint64_t group, const char *key)
+{
+  char why[256] = "";
+  cr_expect(s->methods->override_drop(s, span_of(endpoint), group, span_of(key), why, sizeof why),
+            "%s", why);
+}
+
+static void collect(void *ctx, const struct rg_override *o)
+{
+  buf_printf(ctx, "%.*s/%llu/%.*s=%.*s;", (int)o->endpoint.len, o->endpoint.ptr,
+             (unsigned long long)o->group, (int)o->key.len, o->key.ptr, (int)o->value.len,
+             o->value.ptr);
+}
+
+/* What a store holds, in its order. */
+static void expect(struct rg_store *s, const char *wanted)
+{
+  char why[256] = "";
+  struct buf b;
+  buf_init(&b, 1 << 20);
+  cr_expect(s->methods->override_each(s, collect, &b, why, sizeof why), "%s", why);
+  cr_expect(span_is(buf_span(&b), wanted), "%s, not %s", b.ptr, wanted);
+  buf_done(&b);
+}
+
+Test(store, keeps_replaces_and_drops)
+{
+  struct place p = place_new();
+  struct rg_store *s = open_at(p.address);
+  expect(s, "");
+  cr_expect_neq(access(p.path, F_OK), 0, "asking makes no file");
+  put(s, "main", 5, "card", "\"text\"");
+  put(s, "main", 5, "pace.min", "0.5");
+  put(s, "main", 5, "card", "\"ark\"");
+  put(s, "b", 5, "card", "\"music\"");
+  put(s, "main", 9223372036854775807u, "ignore", "[1,2]");
+  expect(s, "b/5/card=\"music\";main/5/card=\"ark\";main/5/pace.min=0.5;"
+            "main/9223372036854775807/ignore=[1,2];");
+  drop(s, "main", 5, "card");
+  drop(s, "main", 5, "absent");
+  drop(s, "main", 6, "");
+  expect(s, "b/5/card=\"music\";main/5/pace.min=0.5;main/9223372036854775807/ignore=[1,2];");
+  rg_store_close(s);
+  s = open_at(p.address);
+  drop(s, "main", 5, "");
+  put(s, "例\"; --", 1, "k", "\"'\"");
+  expect(s, "b/5/card=\"music\";main/9223372036854775807/ignore=[1,2];例\"; --/1/k=\"'\";");
+  rg_store_close(s);
+  rg_store_close(NULL);
+  struct stat st;
+  cr_expect_eq(stat(p.path, &st), 0);
+  cr_expect_eq(st.st_mode & 0777, 0600, "no one else may read it");
+  place_done(&p);
+}
+
+Test(store, survives_a_killed_process)
+{
+  struct place p = place_new();
+  pid_t child = fork();
+  if (child == 0) {
+    struct rg_store *s = open_at(p.address);
+    put(s, "main", 5, "card", "\"text\"");
+    _exit(0); /* nothing is closed */
+  }
+  waitpid(child, NULL, 0);
+  struct rg_store *s = open_at(p.address);
+  expect(s, "main/5/card=\"text\";");
+  rg_store_close(s);
+  place_done(&p);
+}
+
+/* A write that must fail, with what it says. */
+static void expect_refused(const char *address, const char *says)
+{
+  char why[512] = "";
+  struct rg_store *s = open_at(address);
+  struct rg_override o = {
+    .endpoint = SPAN("m"), .group = 1, .key = SPAN("k"), .value = SPAN("1"), .author = SPAN("1")
+  };
+  cr_expect_not(s->methods->override_put(s, &o, why, sizeof why));
+  cr_expect_not_null(strstr(why, says), "\"%s\" says not %s", why, says);
+  cr_expect_not(s->methods->override_put(s, &o, why, 8), "a short why is no fault");
+  rg_store_close(s);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+  sqlite3 *db;
+  cr_assert_eq(sqlite3_open(path, &db), SQLITE_OK);
+  cr_assert_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK, "%s", sqlite3_errmsg(db));
+  sqlite3_close(db);
+}
+
+Test(store, says_why_it_cannot_be_opened)
+{
+  struct place p = place_new();
+  char address[160];
+  expect_refused("sqlite:/nonexistent/folder/a.db", "/nonexistent/folder/a.db");
+  expect_refused("sqlite:/nonexistent/folder/a.db", "the folder must exist");
+  snprintf(address, sizeof address, "sqlite:%s", p.folder);
+  expect_refused(address, "directory");
+  run_sql(p.path, "CREATE TABLE others (a); INSERT INTO others VALUES (1)");
+  expect_refused(p.address, "another program");
+  remove(p.path);
+  run_sql(p.path, "PRAGMA application_id = 1382498676; PRAGMA user_version = 999;"
+                  "CREATE TABLE override (a)");
+  expect_refused(p.address, "newer version");
+  remove(p.path);
+  FILE *f = fopen(p.path, "w");
+  cr_assert_not_null(f);
+  for (size_t i = 0; i < 1000; i++) fputs("this is no database ", f);
+  fclose(f);
+  expect_refused(p.address, "not a database");
+  place_done(&p);
+}
+
+Test(store, opens_once_the_folder_is_there)
+{
+  struct place p = place_new();
+  char why[256] = "", path[128], address[140], folder[100];
+  snprintf(folder, sizeof folder, "%s/later", p.folder);
+  snprintf(path, sizeof path, "%s/a.db", folder);
+  snprintf(address, sizeof address, "sqlite:%s", path);
+  struct rg_store *s = open_at(address);
+  struct rg_override o = {
+    .endpoint = SPAN("m"), .group = 1, .key = SPAN("k"), .value = SPAN("1"), .author = SPAN("1")
+  };
+  cr_expect_not(s->methods->override_put(s, &o, why, sizeof why));
+  cr_assert_eq(mkdir(folder, 0700), 0);
+  cr_expect(s->methods->override_put(s, &o, why, sizeof why), "%s", why);
+  rg_store_close(s);
+  remove(path);
+  rmdir(folder);
+  place_done(&p);
+}
+
+Test(store, two_processes_share_a_file)
+{
+  enum { EACH = 50 };
+  struct place p = place_new();
+  pid_t children[2];
+  for (int c = 0; c < 2; c++) {
+    children[c] = fork();
+    if (children[c] != 0) continue;
+    struct rg_store *s = open_at(p.address);
+    for (uint64_t i = 1; i <= EACH; i++) put(s, c ? "a" : "b", i, "card", "\"text\"");
+    rg_store_close(s);
+    _exit(0);
+  }
+  for (int c = 0; c < 2; c++) {
+    int status;
+    waitpid(children[c], &status, 0);
+    cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  char why[256] = "";
+  struct buf b;
+  buf_init(&b, 1 << 20);
+  struct rg_store *s = open_at(p.address);
+  cr_expect(s->methods->override_each(s, collect, &b, why, sizeof why), "%s", why);
+  size_t count = 0;
+  for (size_t i = 0; i < b.len; i++) count += b.ptr[i] == ';';
+  cr_expect_eq(count, 2 * EACH);
+  rg_store_close(s);
+  buf_done(&b);
+  place_done(&p);
+}
+
+Test(store, kinds)
+{
+  char why[256] = "";
+  cr_expect_null(rg_store_new(SPAN("redis://h"), why, sizeof why));
+  cr_expect_not_null(strstr(why, "sqlite:FILE"));
+}
