@@ -122,7 +122,7 @@ static bool is_one_of(char c, const char *set)
  * where that name ends. */
 static bool is_json_tail(struct span s, size_t at, size_t *retend)
 {
-  if (at + 1 < s.len && !is_one_of(s.ptr[at + 1], "]},:")) return false;
+  if (at + 1 == s.len || !is_one_of(s.ptr[at + 1], "]},:")) return false;
   size_t end = at - (at > 0 && s.ptr[at - 1] == '\\');
   if (!schema_reference_has_extension(part(s, 0, end))) return false;
   *retend = end;

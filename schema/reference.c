@@ -124,7 +124,7 @@ bool schema_reference_looks_local(struct span s)
 /* The path of a file: URL, not decoded. False: it names another machine. */
 static bool file_part(struct span url, struct span *ret)
 {
-  struct span rest = from(url, 5); /* file: */
+  struct span rest = span_trim(from(url, 5)); /* file: */
   if (rest.len >= 2 && is_separator(rest.ptr[0]) && is_separator(rest.ptr[1])) {
     rest = from(rest, 2);
     size_t host = 0;
@@ -138,11 +138,13 @@ static bool file_part(struct span url, struct span *ret)
   return true;
 }
 
-/* Appends one segment of a path decoded. False: a broken escape, or one that hides a separator. */
+/* Appends one segment of a path decoded, without tabs and line ends, as a URL has none. False: a
+ * broken escape, or one that hides a separator. */
 static bool decode_segment(struct span segment, struct buf *out)
 {
   for (size_t i = 0; i < segment.len; i++) {
     char c = segment.ptr[i];
+    if (c == '\t' || c == '\n' || c == '\r') continue;
     if (c == '%') {
       int high = i + 2 < segment.len ? hex_of(segment.ptr[i + 1]) : -1;
       int low = high >= 0 ? hex_of(segment.ptr[i + 2]) : -1;
