@@ -35,7 +35,9 @@ enum {
   WRITE_ROUND = 256 * 1024, /* at one wake-up; then others have their turn */
   MASKS = 4096,             /* bytes of randomness taken at once: a read() for each frame is dear */
   READ_ANYWAY_MS = 1,
-  ACCEPT_LEN = 28, /* base64 of a SHA-1 */
+  KEY_LEN = 24,    /* base64 of 16 bytes */
+  ACCEPT_LEN = 28, /* and of a SHA-1 */
+  BASE64_ROOM = 2, /* lws_b64_encode_string wants one byte more than the NUL needs */
   WHY_MAX = 256,
   TOKEN_MAX = 1024,
 };
@@ -65,8 +67,8 @@ struct ob_client {
   bool paused, unread;
   unsigned status; /* of the HTTP answer, 0: none */
   unsigned close_code;
-  char accept[ACCEPT_LEN + 1]; /* what the peer must answer */
-  char why[WHY_MAX];           /* the first reason why this attempt ends */
+  char accept[ACCEPT_LEN + BASE64_ROOM]; /* what the peer must answer */
+  char why[WHY_MAX];                     /* the first reason why this attempt ends */
 
   struct ob_frames in;
   struct ob_queue out;
@@ -296,26 +298,30 @@ static int writable(struct ob_client *c, struct lws *wsi)
 
 /* ---- the upgrade ---- */
 
-static void make_key(struct ob_client *c, char key[25])
+/* A new key, and what the peer must answer to it. False: no randomness. */
+static bool make_key(struct ob_client *c, char key[KEY_LEN + BASE64_ROOM])
 {
   static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
   unsigned char random[16], hash[20];
-  char joined[24 + sizeof guid];
-  lws_get_random(ob_service_lws(c->s), random, sizeof random);
-  lws_b64_encode_string((char *)random, sizeof random, key, 25);
-  int n = snprintf(joined, sizeof joined, "%s%s", key, guid);
-  lws_SHA1((unsigned char *)joined, (size_t)n, hash);
-  lws_b64_encode_string((char *)hash, sizeof hash, c->accept, sizeof c->accept);
+  char joined[KEY_LEN + sizeof guid];
+  if (lws_get_random(ob_service_lws(c->s), random, sizeof random) != sizeof random ||
+      lws_b64_encode_string((char *)random, sizeof random, key, KEY_LEN + BASE64_ROOM) != KEY_LEN)
+    return false;
+  memcpy(joined, key, KEY_LEN);
+  memcpy(joined + KEY_LEN, guid, sizeof guid);
+  lws_SHA1((unsigned char *)joined, sizeof joined - 1, hash);
+  return lws_b64_encode_string((char *)hash, sizeof hash, c->accept, sizeof c->accept) ==
+         ACCEPT_LEN;
 }
 
 static int write_headers(struct ob_client *c, unsigned char **at, size_t room)
 {
   static const char close_header[] = "connection: close\r\n";
   size_t n = sizeof close_header - 1;
-  char key[25];
+  char key[KEY_LEN + BASE64_ROOM];
   /* lws has just written that; two Connection headers would be left */
   if (memcmp(*at - n, close_header, n) == 0) *at -= n, room += n;
-  make_key(c, key);
+  if (!make_key(c, key)) return -1;
   int len = snprintf((char *)*at, room,
                      "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                      "Sec-WebSocket-Key: %s\r\n%s%s%s",

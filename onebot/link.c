@@ -43,10 +43,10 @@ struct ob_link {
   const struct ob_carrier *carrier;
   void *wire;                      /* NULL: none */
   bool version_known, login_known; /* or given up on */
-  bool proven, ever_proven, unwanted, pinged;
+  bool proven, ever_proven, unwanted;
   unsigned heartbeat_ms; /* 0: none seen */
   unsigned faults;
-  uint64_t heard_ms;
+  uint64_t heard_ms, pinged_ms; /* pinged_ms 0: no ping is out */
   struct ob_timer watch;
   /* calls */
   struct call *slots;
@@ -201,10 +201,24 @@ static void calls_due(struct ob_timer *t)
   if (next != UINT64_MAX && !l->closed) arm_calls(l, next);
 }
 
+static int by_serial(const void *a, const void *b)
+{
+  const struct call *x = a, *y = b;
+  return x->serial < y->serial ? -1 : x->serial > y->serial;
+}
+
+/* In the order in which they were made. No response finds its slot any more, and no new call is
+ * taken, so they may change their places. */
 static void end_all_calls(struct ob_link *l, uint64_t handed)
 {
+  if (l->slot_count) qsort(l->slots, l->slot_count, sizeof *l->slots, by_serial);
+  l->first_free = l->slot_count;
   for (size_t i = 0; i < l->slot_count; i++) {
-    if (!l->slots[i].serial) continue;
+    if (!l->slots[i].serial) {
+      l->slots[i].next_free = l->first_free;
+      l->first_free = i;
+      continue;
+    }
     end_call(l, i, l->slots[i].mark <= handed ? OB_ANSWER_CLOSED : OB_ANSWER_NOT_WRITTEN,
              (struct span) { NULL, 0 });
   }
@@ -283,13 +297,13 @@ static void arm_watch(struct ob_link *l, uint64_t silence)
 static void on_watch(struct ob_timer *t)
 {
   struct ob_link *l = link_of(t, offsetof(struct ob_link, watch));
-  uint64_t silence = ob_now_ms() - l->heard_ms;
+  uint64_t now = ob_now_ms(), silence = now - l->heard_ms;
   unsigned limit = l->heartbeat_ms ? HEARTBEATS * l->heartbeat_ms : l->options.ping_ms;
+  if (l->heard_ms >= l->pinged_ms) l->pinged_ms = 0;
   if (silence < limit) {
-    l->pinged = false;
     arm_watch(l, silence);
-  } else if (!l->heartbeat_ms && !l->pinged) {
-    l->pinged = true;
+  } else if (!l->heartbeat_ms && !l->pinged_ms) {
+    l->pinged_ms = now;
     l->carrier->ping(l->wire);
     arm_watch(l, 0);
   } else {
@@ -544,7 +558,8 @@ void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire)
   if (l->closed) return;
   l->carrier = carrier;
   l->wire = wire;
-  l->version_known = l->login_known = l->proven = l->unwanted = l->pinged = false;
+  l->version_known = l->login_known = l->proven = l->unwanted = false;
+  l->pinged_ms = 0;
   l->profile = NULL;
   l->self_id[0] = l->version[0] = 0;
   l->heartbeat_ms = l->faults = 0;
