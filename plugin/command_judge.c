@@ -160,7 +160,7 @@ static struct rg_job *job_get(const struct order *order, struct span text)
   struct rg_job *job = profile ? rg_job_new(&input) : NULL;
   if (!profile) {
     fprintf(stderr, "replygate %s: unknown profile \"%s\"\n", order->command, order->profile);
-  } else if (!job || !rg_job_fit(job, profile, false)) {
+  } else if (!job || !rg_job_fit(job, &(struct rg_peer) { .profile = *profile, .known = true })) {
     fprintf(stderr, "replygate %s: out of memory\n", order->command);
     rg_job_free(job);
     job = NULL;

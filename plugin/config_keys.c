@@ -221,7 +221,7 @@ static const struct rg_key group[] = {
     .help_en = "Messages a minute in one chat; more of them wait.",
     .help_zh = "每个聊天每分钟最多几条，多的排队。" },
   { .name = "long_text", .type = RG_KEY_WORD, .offset = AT_GROUP(long_text),
-    .words = long_texts, .initial = "split", .not_built = "forward",
+    .words = long_texts, .initial = "split",
     .help_en = "Text beyond long_text_chars: split at paragraphs and sentences, send as one merged "
                "forward, or refuse.",
     .help_zh = "文字超过 long_text_chars 时：split 分段，forward 合并转发，refuse 不发。" },

@@ -233,10 +233,9 @@ static void judge_late(struct rg_conversation *c, struct rg_job *job)
 {
   struct rg_gate *gate = gate_of(c);
   pthread_mutex_lock(&gate->mu);
-  struct ob_profile profile = c->account->profile;
-  bool as_text = c->account->cards_as_text;
+  struct rg_peer peer = c->account->peer;
   pthread_mutex_unlock(&gate->mu);
-  if (!rg_job_fit(job, &profile, as_text)) stop(job, "memory");
+  if (!rg_job_fit(job, &peer)) stop(job, "memory");
   rg_job_judge(job);
   judged(gate, job);
 }
@@ -300,14 +299,14 @@ static struct ob_outcome outcome_of(struct rg_job *job, struct span action,
   case OB_ANSWER_NOT_WRITTEN:
     return (struct ob_outcome) { .kind = OB_OFFLINE, .reason = "offline" };
   case OB_ANSWER_CLOSED: return ob_outcome_closed();
-  case OB_ANSWER_TIMEOUT: return ob_outcome_read(&job->profile, action, NULL);
+  case OB_ANSWER_TIMEOUT: return ob_outcome_read(&job->peer.profile, action, NULL);
   case OB_ANSWER_RESPONSE: break;
   }
   struct arena arena;
   struct schema_node *tree;
   arena_init(&arena, ANSWER_ARENA_MAX);
   if (schema_tree_read(answer->json, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL) == SCHEMA_OK) {
-    o = ob_outcome_read(&job->profile, action, tree);
+    o = ob_outcome_read(&job->peer.profile, action, tree);
     o.message_id = arena_copy(&job->arena, o.message_id);
   }
   arena_done(&arena);
@@ -388,7 +387,7 @@ static void card_looked(void *ctx, const struct ob_answer *answer)
  * service answer "ok" without one (spec/onebot.md 3.3). */
 static bool card_doubtful(const struct rg_conversation *c, const struct rg_job *job)
 {
-  enum ob_music_form music = job->profile.music;
+  enum ob_music_form music = job->peer.profile.music;
   return job->plan.steps[job->step].card && !c->account->cards_trusted &&
          (music == OB_MUSIC_PLATFORM || music == OB_MUSIC_CUSTOM);
 }
@@ -448,7 +447,7 @@ static void step_answered(void *ctx, const struct ob_answer *answer)
 static void step_begin(struct rg_conversation *c, struct rg_job *job)
 {
   const struct ob_step *step = &job->plan.steps[job->step];
-  size_t frame_max = job->profile.frame_max;
+  size_t frame_max = job->peer.profile.frame_max;
   if (frame_max > 0 && step->params.len + FRAME_MARGIN > frame_max) {
     part_lost(c, job, (struct ob_outcome) { .kind = OB_REFUSED, .reason = "too_large" });
     return;
@@ -517,7 +516,8 @@ static void timer_fired(struct ob_timer *t)
 
 static void advance(struct rg_conversation *c)
 {
-  while (c->head && !c->calling) {
+  /* when the gate closes, what is on the wire is still written down; rg_delivery_end does the rest */
+  while (c->head && !c->calling && !gate_of(c)->closing) {
     uint64_t wait_ms;
     switch (next_of(c, c->head, &wait_ms)) {
     case NEXT_END: finish(c->head); break;

@@ -23,7 +23,7 @@ struct rg_account *rg_account_new(struct rg_gate *gate, struct span name)
   }
   account->gate = gate;
   account->name = copy;
-  account->profile = ob_profiles[OB_SPEC];
+  account->peer.profile = ob_profiles[OB_SPEC];
   account->state = OB_LINK_DOWN;
   return account;
 }
@@ -61,9 +61,9 @@ static void identity_take(struct rg_account *account, enum ob_link_state state)
   pthread_mutex_lock(&account->gate->mu);
   account->state = state;
   if (state == OB_LINK_READY && link) {
-    account->profile = profile_of(account->configured, ob_link_profile(link));
-    account->profile_known = true;
-    copy_text(account->self_id, sizeof account->self_id, ob_link_self_id(link));
+    account->peer.profile = profile_of(account->configured, ob_link_profile(link));
+    account->peer.known = true;
+    copy_text(account->peer.self_id, sizeof account->peer.self_id, ob_link_self_id(link));
     copy_text(account->version, sizeof account->version, ob_link_version(link));
   }
   pthread_mutex_unlock(&account->gate->mu);
@@ -136,14 +136,14 @@ void rg_account_configure(struct rg_account *account, struct rg_config *config,
   if (!same) rg_account_close(account);
   account->config = rg_config_keep(config);
   account->configured = e;
+  account->cards_trusted = e && e->music_sign == RG_YES;
   account->cards_missed = 0;
 
   pthread_mutex_lock(&account->gate->mu);
-  account->cards_as_text = e && e->music_sign == RG_NO;
-  account->cards_trusted = e && e->music_sign == RG_YES;
+  account->peer.cards_as_text = e && e->music_sign == RG_NO;
   if (!same) {
-    account->profile_known = e && e->profile;
-    if (e) account->profile = profile_of(e, e->profile ? e->profile : &ob_profiles[OB_SPEC]);
+    account->peer.known = e && e->profile;
+    if (e) account->peer.profile = profile_of(e, e->profile ? e->profile : &ob_profiles[OB_SPEC]);
   }
   pthread_mutex_unlock(&account->gate->mu);
 
@@ -203,8 +203,8 @@ void rg_account_card_seen(struct rg_account *account, bool shown)
   account->cards_missed = shown ? 0 : account->cards_missed + 1;
   if (account->cards_missed < CARDS_MISSED_MAX) return;
   pthread_mutex_lock(&account->gate->mu);
-  bool already = account->cards_as_text;
-  account->cards_as_text = true;
+  bool already = account->peer.cards_as_text;
+  account->peer.cards_as_text = true;
   pthread_mutex_unlock(&account->gate->mu);
   if (already) return;
   rg_log_line(&account->gate->log, RG_LOG_WARN,

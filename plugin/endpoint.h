@@ -5,29 +5,25 @@
 
 #include "onebot/client.h"
 #include "plugin/config.h"
+#include "plugin/peer.h"
 
 struct rg_gate;
-
-enum { RG_ID_MAX = 24 }; /* a decimal int64 with sign has 20 */
 
 struct rg_account {
   struct rg_gate *gate;
   char *name;
 
   /* guarded by the gate's mu */
-  struct ob_profile profile; /* with the operator's overrides; spec until it is known */
-  bool profile_known;
+  struct rg_peer peer;
   enum ob_link_state state;
-  char self_id[RG_ID_MAX];
   char version[64];
-  bool cards_as_text; /* two cards in a row were accepted and not shown, or the operator says so */
-  bool cards_trusted; /* the operator says that this peer signs cards */
 
   /* service thread only */
   struct ob_client *client;             /* NULL: not in the configuration, or nothing to dial */
   struct ob_link *link;                 /* of the connection; NULL with it */
   const struct rg_endpoint *configured; /* in `config` */
   struct rg_config *config;             /* what configured is lent by; a reference */
+  bool cards_trusted;                   /* the operator says that this peer signs cards */
   unsigned cards_missed;                /* accepted and not shown, in a row */
 };
 

@@ -355,8 +355,7 @@ struct scene {
   struct rg_turn turn;
   struct rg_view view; /* references */
   struct rg_account *account;
-  struct ob_profile profile;
-  bool profile_known, card_as_text;
+  struct rg_peer peer;
 };
 
 static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struct scene *ret)
@@ -380,9 +379,7 @@ static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struc
   pthread_mutex_lock(&gate->mu);
   ret->account = account_find(gate, endpoint->name);
   if (ret->account) {
-    ret->profile = ret->account->profile;
-    ret->profile_known = ret->account->profile_known;
-    ret->card_as_text = ret->account->cards_as_text;
+    ret->peer = ret->account->peer;
   }
   pthread_mutex_unlock(&gate->mu);
   rc = RG_EARGUMENT;
@@ -402,7 +399,7 @@ static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *s
     .text = text,
   };
   struct rg_job *job = rg_job_new(&input);
-  if (job && rg_job_fit(job, &scene->profile, scene->card_as_text)) return job;
+  if (job && rg_job_fit(job, &scene->peer)) return job;
   rg_job_free(job);
   return NULL;
 }
@@ -471,7 +468,7 @@ int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct 
   job->bytes = text.len;
   job->ticket = ticket_new(gate);
   /* a turn that comes before its endpoint is known is judged once it is */
-  if (scene.profile_known) rg_job_judge(job);
+  if (scene.peer.known) rg_job_judge(job);
   if (ticket) *ticket = job->ticket; /* before the result can come */
   rc = RG_OK;
   if (ob_service_post(gate->service, job_arrives, job)) goto out;
@@ -503,7 +500,7 @@ void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
       job->conversation = conversation;
       job->bytes = text.len;
       job->own = true;
-      if (scene.profile_known) rg_job_judge(job);
+      if (scene.peer.known) rg_job_judge(job);
       rg_delivery_add(gate, job);
     } else {
       place_give_back(gate, conversation, text.len);
@@ -670,9 +667,9 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *ret)
     schema_write_object(&w);
     schema_write_pair(&w, "name", span_of(a->name));
     schema_write_pair(&w, "state", span_of(rg_state_word(a->state)));
-    schema_write_pair(&w, "profile", span_of(a->profile.name));
+    schema_write_pair(&w, "profile", span_of(a->peer.profile.name));
     schema_write_pair(&w, "version", span_of(a->version));
-    schema_write_pair(&w, "self_id", span_of(a->self_id));
+    schema_write_pair(&w, "self_id", span_of(a->peer.self_id));
     schema_write_object_end(&w);
   }
   schema_write_array_end(&w);

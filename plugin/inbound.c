@@ -89,7 +89,7 @@ static void on_status(void *ctx, struct span endpoint, uint64_t group,
   char id[RG_ID_MAX];
   (void)endpoint;
   pthread_mutex_lock(&p->gate->mu);
-  buf_printf(out, "%s: %s, %s%s%s", a->name, rg_state_word(a->state), a->profile.name,
+  buf_printf(out, "%s: %s, %s%s%s", a->name, rg_state_word(a->state), a->peer.profile.name,
              a->version[0] ? ", " : "", a->version);
   size_t waiting = p->gate->waiting;
   pthread_mutex_unlock(&p->gate->mu);
@@ -162,7 +162,8 @@ static struct rg_ids own_ids(struct rg_gate *gate)
   size_t count = 0;
   for (size_t i = 0; ids && i < gate->account_count; i++) {
     int64_t id;
-    if (ob_id_read(span_of(gate->accounts[i]->self_id), &id) && id > 0) ids[count++] = (uint64_t)id;
+    if (ob_id_read(span_of(gate->accounts[i]->peer.self_id), &id) && id > 0)
+      ids[count++] = (uint64_t)id;
   }
   return (struct rg_ids) { ids, count };
 }
@@ -201,7 +202,7 @@ void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct s
   gate->events++;
   pthread_mutex_unlock(&gate->mu);
   arena_reset(&gate->event_arena);
-  struct span self_id = span_of(account->self_id); /* only this thread writes it */
+  struct span self_id = span_of(account->peer.self_id); /* only this thread writes it */
   if (ob_event_read(json, self_id, &gate->event_arena, &event, NULL) != SCHEMA_OK) {
     rg_log_line(&gate->log, RG_LOG_WARN, "endpoint %s: an event of %zu bytes could not be read",
                 account->name, json.len);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "plugin/longtext.h"
+#include "onebot/longtext.h"
 #include "plugin/media_ref.h"
 #include "plugin/notice.h"
 #include "plugin/preview.h"
@@ -82,12 +82,12 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   return job;
 }
 
-bool rg_job_fit(struct rg_job *job, const struct ob_profile *profile, bool card_as_text)
+bool rg_job_fit(struct rg_job *job, const struct rg_peer *peer)
 {
-  job->profile = *profile;
-  job->settings.card = card_as_text ? OB_CARD_TEXT : job->group->card;
+  job->peer = *peer;
+  job->settings.card = peer->cards_as_text ? OB_CARD_TEXT : job->group->card;
   bool answers = job->message_id.len > 0 && job->target.group_id.len > 0;
-  ob_plan_offer(&job->profile, &job->settings, job->group->segments,
+  ob_plan_offer(&peer->profile, &job->settings, job->group->segments,
                 job->group->reactions && answers, &job->arena, &job->offer);
   return !job->arena.failed;
 }
@@ -153,40 +153,43 @@ static bool quote_fill(struct rg_job *job)
   return true;
 }
 
-/* Whether a reference may be used at all, as far as that shows without looking at the bytes. */
-static bool media_allowed(struct rg_job *job, const struct schema_segment *s)
+/* Whether a segment has a reference of which something shows without looking at the bytes. */
+static bool has_reference(const struct schema_segment *s)
 {
-  struct span path;
-  if (s->media_kind == SCHEMA_MEDIA_URL) {
-    return !rg_media_url_fault(job->group, false, s->text);
+  return schema_segment_types[s->type].shape == SCHEMA_SHAPE_MEDIA &&
+         (s->media_kind == SCHEMA_MEDIA_URL || s->media_kind == SCHEMA_MEDIA_PATH);
+}
+
+static bool has_references(const struct schema_message *m)
+{
+  bool found = false;
+  for (size_t i = 0; !found && i < m->count; i++) found = has_reference(&m->segments[i]);
+  return found;
+}
+
+/* Makes a path absolute; empties a reference that may not be used. */
+static void reference_judge(struct rg_job *job, struct schema_segment *s)
+{
+  const struct rg_group *group = job->group;
+  const char *fault;
+  if (s->media_kind == SCHEMA_MEDIA_PATH) {
+    fault = rg_media_path_fault(&group->media.roots, job->settings.home, s->text, &job->arena,
+                                &s->text);
+  } else {
+    fault = rg_media_url_fault(group, false, s->text);
   }
-  return s->media_kind != SCHEMA_MEDIA_PATH ||
-         !rg_media_path_fault(&job->group->media.roots, job->settings.home, s->text, &job->arena,
-                              &path);
+  if (!fault) return;
+  s->media_kind = SCHEMA_MEDIA_URL;
+  s->text = none;
 }
 
-static bool segment_allowed(struct rg_job *job, const struct schema_segment *s)
-{
-  return schema_segment_types[s->type].shape != SCHEMA_SHAPE_MEDIA || media_allowed(job, s);
-}
-
-static bool message_allowed(struct rg_job *job, const struct schema_message *m)
-{
-  bool allowed = true;
-  for (size_t i = 0; allowed && i < m->count; i++) allowed = segment_allowed(job, &m->segments[i]);
-  return allowed;
-}
-
-/* The message with its forbidden references emptied. */
-static bool message_guard(struct rg_job *job, struct schema_message *m)
+static bool message_judge(struct rg_job *job, struct schema_message *m)
 {
   struct schema_segment *segments = arena_zalloc(&job->arena, m->count, sizeof *segments);
   if (!segments) return false;
   for (size_t i = 0; i < m->count; i++) {
     segments[i] = m->segments[i];
-    if (segment_allowed(job, &segments[i])) continue;
-    segments[i].media_kind = SCHEMA_MEDIA_URL;
-    segments[i].text = none;
+    if (has_reference(&segments[i])) reference_judge(job, &segments[i]);
   }
   m->segments = segments;
   return true;
@@ -197,34 +200,50 @@ static bool media_guard(struct rg_job *job)
 {
   struct schema_message *messages = NULL;
   for (size_t m = 0; m < job->reply.count; m++) {
-    if (message_allowed(job, &job->reply.messages[m])) continue;
+    if (!has_references(&job->reply.messages[m])) continue;
     if (!messages) {
       messages = arena_zalloc(&job->arena, job->reply.count, sizeof *messages);
       if (!messages) return false;
       memcpy(messages, job->reply.messages, job->reply.count * sizeof *messages);
       job->reply.messages = messages;
     }
-    if (!message_guard(job, &messages[m])) return false;
+    if (!message_judge(job, &messages[m])) return false;
   }
   return true;
 }
 
-/* Texts beyond `long_text_chars` are split, or refuse the reply. */
-static enum schema_code long_text(struct rg_job *job)
+/* Whether a text beyond `long_text_chars` refuses the reply. */
+static bool too_long(const struct rg_job *job)
 {
   size_t limit = job->group->long_text_chars;
-  if (job->group->long_text != RG_LONG_REFUSE) {
-    bool split = rg_longtext_split(&job->reply, limit, &job->arena, &job->reply);
-    return split ? SCHEMA_OK : SCHEMA_ENOMEM;
-  }
+  if (job->group->long_text != RG_LONG_REFUSE) return false;
   for (size_t m = 0; m < job->reply.count; m++) {
     const struct schema_message *message = &job->reply.messages[m];
+    size_t chars = 0;
     for (size_t i = 0; i < message->count; i++) {
-      if (!rg_longtext_is(&message->segments[i], limit)) continue;
-      return schema_fail(&job->error, SCHEMA_ETOOLONG, 0, NULL, "longer than long_text_chars");
+      enum schema_type type = message->segments[i].type;
+      if (type != SCHEMA_TEXT && type != SCHEMA_MARKDOWN) continue;
+      chars += span_chars(message->segments[i].text);
     }
+    if (chars > limit) return true;
   }
-  return SCHEMA_OK;
+  return false;
+}
+
+/* The plan of a reply, with what is too long for one message cut or forwarded. */
+static enum schema_code plan_make(struct rg_job *job, const struct schema_reply *reply,
+                                  struct span message_id, struct ob_plan *ret,
+                                  struct schema_error *reterr)
+{
+  const struct ob_author self = { .user_id = span_of(job->peer.self_id) };
+  enum ob_long_form form =
+      job->group->long_text == RG_LONG_FORWARD ? OB_LONG_FORWARD : OB_LONG_SPLIT;
+  enum schema_code code = ob_plan_make(&job->peer.profile, &job->target, message_id, &job->settings,
+                                       reply, &job->arena, ret, reterr);
+  if (code != SCHEMA_OK) return code;
+  code = ob_longtext_apply(&job->peer.profile, &job->target, form, job->group->long_text_chars,
+                           &self, ret, &job->arena, ret);
+  return code == SCHEMA_OK ? code : schema_fail(reterr, code, 0, NULL, NULL);
 }
 
 static void refuse(struct rg_job *job, enum schema_code code)
@@ -249,12 +268,12 @@ static bool plan_take(struct rg_job *job, const struct ob_plan *plan)
 static void plan_reply(struct rg_job *job)
 {
   struct ob_plan plan = { .steps = NULL };
-  enum schema_code code = media_guard(job) ? long_text(job) : SCHEMA_ENOMEM;
-  if (code == SCHEMA_OK && !quote_fill(job)) code = SCHEMA_ENOMEM;
-  if (code == SCHEMA_OK) {
-    code = ob_plan_make(&job->profile, &job->target, job->message_id, &job->settings, &job->reply,
-                        &job->arena, &plan, &job->error);
+  enum schema_code code = SCHEMA_OK;
+  if (!media_guard(job) || !quote_fill(job)) code = SCHEMA_ENOMEM;
+  if (code == SCHEMA_OK && too_long(job)) {
+    code = schema_fail(&job->error, SCHEMA_ETOOLONG, 0, NULL, "longer than long_text_chars");
   }
+  if (code == SCHEMA_OK) code = plan_make(job, &job->reply, job->message_id, &plan, &job->error);
   if (code == SCHEMA_OK && !plan_take(job, &plan)) code = SCHEMA_ENOMEM;
   if (code != SCHEMA_OK) {
     refuse(job, code);
@@ -332,8 +351,7 @@ bool rg_job_plan_text(struct rg_job *job, struct span text, struct ob_plan *ret)
   struct schema_reply reply;
   struct schema_error ignored;
   return plain_reply(job, text, &reply, &ignored) == SCHEMA_OK &&
-         ob_plan_make(&job->profile, &job->target, none, &job->settings, &reply, &job->arena, ret,
-                      &ignored) == SCHEMA_OK;
+         plan_make(job, &reply, none, ret, &ignored) == SCHEMA_OK;
 }
 
 bool rg_job_plan_notice(struct rg_job *job)

@@ -5,6 +5,7 @@
 
 #include "onebot/outcome.h"
 #include "onebot/service.h"
+#include "plugin/peer.h"
 #include "plugin/replygate.h"
 #include "plugin/settings.h"
 #include "schema/print.h"
@@ -65,7 +66,7 @@ struct rg_job {
   int32_t kind; /* enum rg_kind */
   struct rg_view view;
   const struct rg_group *group; /* of view */
-  struct ob_profile profile;
+  struct rg_peer peer;
   struct ob_plan_settings settings;
   struct schema_private hide;
   struct schema_offer offer;
@@ -90,7 +91,7 @@ void rg_job_free(struct rg_job *job);
 
 /* Fits the job to what its endpoint can show; makes job->offer. Before rg_job_judge, and again
  * where the endpoint turned out to be another. False: no memory. */
-bool rg_job_fit(struct rg_job *job, const struct ob_profile *profile, bool card_as_text);
+bool rg_job_fit(struct rg_job *job, const struct rg_peer *peer);
 /* Judges the job's text and plans it; sets course. Linear in the text. */
 void rg_job_judge(struct rg_job *job);
 /* The same with the model's corrected answer; what still is not sound is refused (reply.md 95). */
