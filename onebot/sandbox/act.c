@@ -232,15 +232,16 @@ static void get_group_msg_history(struct ob_act *a)
   int64_t count = USUAL, last;
   ob_id_read(schema_tree_id(schema_tree_get(a->params, "count")), &count);
   if (count < 1 || count > MOST) count = MOST;
-  size_t end = c->count;
+  size_t end = c->count, begin;
   if (ob_id_read(schema_tree_id(schema_tree_get(a->params, "message_seq")), &last) && last != 0)
     for (size_t i = 0; i < c->count; i++)
       if (ob_chat_at(c, i)->id == last || ob_chat_at(c, i)->seq == last) end = i + 1;
+  for (begin = end; begin > 0 && count > 0; begin--) count -= !ob_chat_at(c, begin - 1)->recalled;
   struct schema_writer w = data(a);
   schema_write_object(&w);
   schema_write_key(&w, SPAN("messages"));
   schema_write_array(&w);
-  for (size_t i = end > (size_t)count ? end - (size_t)count : 0; i < end; i++) {
+  for (size_t i = begin; i < end; i++) {
     const struct ob_said *said = ob_chat_at(c, i);
     if (!said->recalled) ob_wire_message(a->b, &w, said, said->sender == OB_WORLD_SELF, a->arena);
   }

@@ -8,7 +8,7 @@
 #include "onebot/sandbox/sandbox.h"
 
 enum {
-  OB_BOTS_MAX = 64,    /* OneBot connections at a time */
+  OB_BOTS_MAX = 32, /* OneBot connections at a time; with the pages fewer than the listener takes */
   OB_VIEWERS_MAX = 16, /* open pages at a time */
   OB_LATE_MAX = 4096,  /* answers that wait for their time */
   /* of what one frame or request is read into: long texts stay in the frame itself */
