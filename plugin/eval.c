@@ -15,6 +15,20 @@ static const struct rg_eval_kind kinds[] = {
   { "config", rg_eval_config },
   { "command", rg_eval_command },
   { "tap", rg_eval_tap },
+  { "portable", rg_eval_portable },
+  { "fit", rg_eval_fit },
+  { "directives", rg_eval_directives },
+  { "remote_media", rg_eval_remote_media },
+  { "embed", rg_eval_embed },
+  { "embed_url", rg_eval_embed_url },
+  { "canvas_block", rg_eval_canvas_block },
+  { "local_media", rg_eval_local_media },
+  { "payload", rg_eval_payload },
+  { "message_tool", rg_eval_message_tool },
+  { "dedupe", rg_eval_dedupe },
+  { "media_same", rg_eval_media_same },
+  { "stream", rg_eval_stream },
+  { "reply_mode", rg_eval_reply_mode },
   { NULL, NULL }, /* the end */
 };
 

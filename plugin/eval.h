@@ -22,8 +22,10 @@ struct rg_eval_kind {
 rg_eval_fn rg_eval_reply, rg_eval_contract; /* eval_schema.c */
 rg_eval_fn rg_eval_plan, rg_eval_action, rg_eval_outcome, rg_eval_event,
     rg_eval_face; /* eval_onebot.c */
-rg_eval_fn rg_eval_portable, rg_eval_fit, rg_eval_directives,
-    rg_eval_remote_media;                   /* eval_protocol.c */
+rg_eval_fn rg_eval_portable, rg_eval_fit, rg_eval_directives, rg_eval_remote_media, rg_eval_embed,
+    rg_eval_embed_url, rg_eval_canvas_block, rg_eval_local_media, rg_eval_payload,
+    rg_eval_message_tool, rg_eval_dedupe, rg_eval_media_same, rg_eval_stream,
+    rg_eval_reply_mode;                     /* eval_protocol.c */
 rg_eval_fn rg_eval_config, rg_eval_command; /* eval_config.c */
 rg_eval_fn rg_eval_tap;                     /* eval_tap.c */
 

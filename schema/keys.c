@@ -128,3 +128,12 @@ enum schema_keys_result schema_keys_add(struct schema_keys *keys, struct span ke
   keys->few[keys->count++] = key;
   return SCHEMA_KEYS_NEW;
 }
+
+bool schema_keys_has(const struct schema_keys *keys, struct span key)
+{
+  if (keys->count > SCHEMA_KEYS_FEW)
+    return slot_of(keys, key, hash_of(keys->seed, key))->turn == keys->turn;
+  for (size_t i = 0; i < keys->count; i++)
+    if (span_eq(keys->few[i], key)) return true;
+  return false;
+}

@@ -30,5 +30,7 @@ struct schema_keys *schema_keys_open(struct schema_keys *outer, struct arena *ar
 /* Adds a key, which must stay in place while its object is open. */
 enum schema_keys_result schema_keys_add(struct schema_keys *keys, struct span key,
                                         struct arena *arena);
+/* Whether it was added. */
+bool schema_keys_has(const struct schema_keys *keys, struct span key);
 
 #endif
