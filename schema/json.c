@@ -80,10 +80,8 @@ static enum schema_token fail_in_string(struct schema_json *r, const char *p)
 
 static int hex_digit(char c)
 {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
+  unsigned digit = (unsigned char)c - '0', letter = ((unsigned char)c | 0x20u) - 'a';
+  return digit < 10 ? (int)digit : letter < 6 ? (int)letter + 10 : -1;
 }
 
 /* Reads the four digits of an escape. *at is moved behind them, or to the byte at fault. */
@@ -99,63 +97,58 @@ static bool read_hex4(const char **at, const char *end, uint32_t *ret)
   return true;
 }
 
-/* Reads the escape whose u is at *at. *at is moved behind it. False: the reader has failed. */
-static bool read_unicode_escape(struct schema_json *r, const char **at, uint32_t *ret)
+/* Reads the escape whose digits are at p and whose backslash is at begin. Returns the byte behind
+ * it, or NULL: the reader has failed. */
+static const char *read_unicode_escape(struct schema_json *r, const char *begin, const char *p,
+                                       uint32_t *ret)
 {
-  const char *begin = *at - 1, *p = *at + 1;
-  uint32_t high, low;
-  if (!read_hex4(&p, r->end, &high)) goto not_hex;
-  if (high >= 0xD800 && high <= 0xDFFF) {
-    if (p >= r->end || (*p == '\\' && r->end - p == 1)) return fail_truncated(r), false;
-    if (high > 0xDBFF || *p != '\\' || p[1] != 'u') goto lone;
-    p += 2;
-    if (!read_hex4(&p, r->end, &low)) goto not_hex;
-    if (low < 0xDC00 || low > 0xDFFF) goto lone;
-    high = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-  }
-  *at = p;
-  *ret = high;
-  return true;
+  uint32_t low;
+  if (!read_hex4(&p, r->end, ret)) goto not_hex;
+  if (*ret < 0xD800 || *ret > 0xDFFF) return p;
+  if (p >= r->end || (*p == '\\' && r->end - p == 1)) return fail_truncated(r), NULL;
+  if (*ret > 0xDBFF || *p != '\\' || p[1] != 'u') goto lone;
+  p += 2;
+  if (!read_hex4(&p, r->end, &low)) goto not_hex;
+  if (low < 0xDC00 || low > 0xDFFF) goto lone;
+  *ret = 0x10000 + ((*ret - 0xD800) << 10) + (low - 0xDC00);
+  return p;
 lone:
   grammar_fail(r, SCHEMA_ESURROGATE, begin,
                "an escape of half a character; its other half must follow");
-  return false;
+  return NULL;
 not_hex:
   if (p >= r->end)
     fail_truncated(r);
   else
     grammar_fail(r, SCHEMA_ESYNTAX, p, "four hexadecimal digits must follow \\u");
-  return false;
+  return NULL;
 }
 
-/* Whether the decoded code point is a control character that people never see. */
-static bool is_control(uint32_t c)
+/* What the escape of that letter means, or 0: there is none. */
+static uint32_t meaning_of(char letter)
 {
-  return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7F && c < 0xA0);
-}
-
-/* Reads the escape whose backslash is at p and writes what it means to *out (NULL: nowhere).
- * Returns the byte behind it, or NULL: the reader has failed. */
-static const char *read_escape(struct schema_json *r, const char *p, char **out)
-{
-  static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-  if (++p >= r->end) return fail_truncated(r), NULL;
-  char bytes[4];
-  size_t n = 1;
-  if (*p == 'u') {
-    uint32_t code_point;
-    if (!read_unicode_escape(r, &p, &code_point)) return NULL;
-    n = utf8_encode(code_point, bytes);
-    r->controls |= is_control(code_point);
-  } else {
-    const char *name = memchr(names, *p, sizeof names - 1);
-    if (!name) return grammar_fail(r, SCHEMA_ESYNTAX, p, "JSON has no such escape"), NULL;
-    bytes[0] = meanings[name - names];
-    r->controls |= is_control((unsigned char)bytes[0]);
-    p++;
+  switch (letter) {
+  case '"':
+  case '\\':
+  case '/': return (unsigned char)letter;
+  case 'b': return '\b';
+  case 'f': return '\f';
+  case 'n': return '\n';
+  case 'r': return '\r';
+  case 't': return '\t';
+  default: return 0;
   }
-  if (*out) memcpy(*out, bytes, n), *out += n;
-  return p;
+}
+
+/* Reads the escape whose backslash is at p. Returns the byte behind it, or NULL: the reader has
+ * failed. */
+static const char *read_escape(struct schema_json *r, const char *p, uint32_t *ret)
+{
+  if (r->end - p < 2) return fail_truncated(r), NULL;
+  if (p[1] == 'u') return read_unicode_escape(r, p, p + 2, ret);
+  *ret = meaning_of(p[1]);
+  if (*ret) return p + 2;
+  return grammar_fail(r, SCHEMA_ESYNTAX, p + 1, "JSON has no such escape"), NULL;
 }
 
 /* The quote that ends the string whose content goes on at p, or NULL. Judges nothing. */
@@ -170,6 +163,12 @@ static const char *find_end(const char *p, const char *end)
   }
 }
 
+/* Whether it is a control character that people never see. */
+static bool is_control(uint32_t c)
+{
+  return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7F && c < 0xA0);
+}
+
 bool grammar_string_rest(struct schema_json *r, const char *begin, const char *p)
 {
   if (p >= r->end || *p != '\\') return fail_in_string(r, p), false;
@@ -179,14 +178,18 @@ bool grammar_string_rest(struct schema_json *r, const char *begin, const char *p
   char *decoded = quote ? arena_alloc(r->arena, (size_t)(quote - begin)) : NULL, *out = decoded;
   if (quote && !decoded) return fail_memory(r, p), false;
   if (out) memcpy(out, begin, (size_t)(p - begin)), out += p - begin;
-  while (*p != '"') {
-    p = read_escape(r, p, &out);
+  do {
+    uint32_t code_point;
+    p = read_escape(r, p, &code_point);
     if (!p) return false;
+    r->controls |= is_control(code_point);
+    if (out) out += utf8_encode(code_point, out);
+    if (p < r->end && *p == '\\') continue; /* escapes often come in a row */
     const char *plain = p;
     p = scan_string(p, r->end, &r->controls);
-    if (out) memcpy(out, plain, (size_t)(p - plain)), out += p - plain;
     if (p >= r->end || (*p != '"' && *p != '\\')) return fail_in_string(r, p), false;
-  }
+    if (out) memcpy(out, plain, (size_t)(p - plain)), out += p - plain;
+  } while (*p == '\\');
   r->text = (struct span) { decoded, (size_t)(out - decoded) };
   r->next = p + 1;
   return true;

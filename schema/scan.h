@@ -8,7 +8,7 @@
 #include "schema/bytes.h"
 
 #if defined(__SSE2__) && !defined(SCHEMA_PORTABLE)
-#  include <emmintrin.h>
+#  include <immintrin.h>
 #  define SCHEMA_SSE2 1
 #endif
 
@@ -76,27 +76,29 @@ static inline const char *scan_string_portable(const char *p, const char *end, b
 #ifdef SCHEMA_SSE2
 
 /* Whether the rare bytes at the bits of mask begin what they may; DEL and C1 set *controls. */
-static inline bool scan_rare_bytes(const char *block, unsigned mask, bool *controls)
+static inline bool scan_judge_rare(const char *block, const char *end, uint32_t mask,
+                                   bool *controls)
 {
   for (; mask; mask &= mask - 1) {
     const unsigned char *p = (const unsigned char *)block + __builtin_ctz(mask);
+    unsigned second = (const char *)p + 1 < end ? p[1] : 0;
     switch (p[0]) {
     case 0x7F: *controls = true; break;
-    case 0xC2: *controls |= p[1] < 0xA0; break;
+    case 0xC2: *controls |= second < 0xA0; break;
     case 0xE0:
-      if (p[1] < 0xA0) return false;
+      if (second < 0xA0) return false;
       break;
     case 0xED:
-      if (p[1] > 0x9F) return false;
+      if (second > 0x9F) return false;
       break;
     case 0xF0:
-      if (p[1] < 0x90) return false;
+      if (second < 0x90) return false;
       break;
     case 0xF1:
     case 0xF2:
     case 0xF3: break;
     case 0xF4:
-      if (p[1] > 0x8F) return false;
+      if (second > 0x8F) return false;
       break;
     default: return false; /* C0, C1, F5 and above */
     }
@@ -104,59 +106,40 @@ static inline bool scan_rare_bytes(const char *block, unsigned mask, bool *contr
   return true;
 }
 
-/* UTF-8 by masks of 16 bits, one a byte: continuation bytes must stand exactly where the leads say.
- * What the leads alone do not decide (overlong forms, surrogates, beyond U+10FFFF) hangs on leads
- * that are rare in a block and looked at one by one. */
-static inline const char *scan_string_sse2(const char *p, const char *end, bool *controls)
+#  define SCAN_NAME scan_string_sse2
+#  define SCAN_TARGET
+#  define SCAN_WIDTH 16
+#  define SCAN_BYTES scan_bytes16
+#  define SCAN_SIGNED scan_signed16
+#  define SCAN_MASK(bytes) (uint32_t) _mm_movemask_epi8((__m128i)(bytes))
+#  include "schema/scan_wide.h"
+
+#  define SCAN_NAME scan_string_avx2
+#  define SCAN_TARGET __attribute__((target("avx2")))
+#  define SCAN_WIDTH 32
+#  define SCAN_BYTES scan_bytes32
+#  define SCAN_SIGNED scan_signed32
+#  define SCAN_MASK(bytes) (uint32_t) _mm256_movemask_epi8((__m256i)(bytes))
+#  include "schema/scan_wide.h"
+
+static inline uint32_t scan_mask16(scan_bytes16 bytes)
 {
-  const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'),
-                control = _mm_set1_epi8(0x1F), del = _mm_set1_epi8(0x7F);
-  for (;;) {
-    char tail[16] = { 0 };
-    size_t left = (size_t)(end - p);
-    if (left < 16 && left) memcpy(tail, p, left); /* behind the end stand controls, which stop */
-    __m128i v = _mm_loadu_si128((const __m128i *)(left < 16 ? tail : p));
-    __m128i is_stop =
-        _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, backslash)),
-                     _mm_cmpeq_epi8(_mm_min_epu8(v, control), v));
-    __m128i is_del = _mm_cmpeq_epi8(v, del);
-    unsigned stop = (unsigned)_mm_movemask_epi8(is_stop);
-    unsigned odd = (unsigned)_mm_movemask_epi8(_mm_or_si128(v, is_del));
-    unsigned before = (stop ^ (stop - 1)) >> 1 & 0xFFFF; /* bytes before the first stop */
-    if (!(odd & before)) {
-      if (stop) return p + __builtin_ctz(stop);
-      p += 16;
-      continue;
-    }
-    unsigned high = (unsigned)_mm_movemask_epi8(v);
-    unsigned tails = (unsigned)_mm_movemask_epi8(_mm_cmplt_epi8(v, _mm_set1_epi8((char)0xC0)));
-    __m128i is_lead4 = _mm_cmpeq_epi8(_mm_max_epu8(v, _mm_set1_epi8((char)0xF0)), v);
-    __m128i is_lead3 = _mm_cmpeq_epi8(_mm_max_epu8(v, _mm_set1_epi8((char)0xE0)), v);
-    unsigned lead4 = (unsigned)_mm_movemask_epi8(is_lead4);
-    unsigned lead3 = (unsigned)_mm_movemask_epi8(is_lead3);
-    unsigned leads = high & ~tails;
-    unsigned wanted = leads << 1 | lead3 << 2 | lead4 << 3;
-    __m128i from_c0 = _mm_sub_epi8(v, _mm_set1_epi8((char)0xC0));
-    __m128i is_rare =
-        _mm_or_si128(_mm_or_si128(is_lead4, is_del),
-                     _mm_or_si128(_mm_cmpeq_epi8(_mm_min_epu8(from_c0, _mm_set1_epi8(2)), from_c0),
-                                  _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8((char)0xE0)),
-                                               _mm_cmpeq_epi8(v, _mm_set1_epi8((char)0xED)))));
-    unsigned rare = (unsigned)_mm_movemask_epi8(is_rare) & before;
-    unsigned step = 16;
-    if (!stop && wanted >> 16) { /* the last character goes on in the next block: begin there */
-      step = 31 - (unsigned)__builtin_clz(leads);
-      rare &= (1u << step) - 1;
-    }
-    unsigned judged = before << 1 | 1; /* the stop as well: no continuation may be wanted there */
-    if ((wanted ^ tails) & judged & 0xFFFF || !scan_rare_bytes(p, rare, controls))
-      return scan_slowly(p, end, end, controls);
-    if (stop) return p + __builtin_ctz(stop);
-    p += step;
-  }
+  return (uint32_t)_mm_movemask_epi8((__m128i)bytes);
 }
 
-#  define scan_string scan_string_sse2
+/* Most strings are keys and names that end within one block. */
+static inline const char *scan_string(const char *p, const char *end, bool *controls)
+{
+  if (end - p >= 16) {
+    scan_bytes16 v;
+    memcpy(&v, p, sizeof v);
+    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
+    uint32_t odd = scan_mask16(v >= 0x7F);
+    if (stop && !(odd & (stop - 1) & ~stop)) return p + __builtin_ctz(stop);
+  }
+  return __builtin_cpu_supports("avx2") ? scan_string_avx2(p, end, controls)
+                                        : scan_string_sse2(p, end, controls);
+}
 #else
 #  define scan_string scan_string_portable
 #endif

@@ -34,8 +34,11 @@ const char *const schema_media_kinds[SCHEMA_MEDIA_KIND_COUNT] = {
 
 enum schema_type schema_type_find(struct span name)
 {
-  for (unsigned i = 0; i < SCHEMA_TYPE_COUNT; i++)
-    if (span_is(name, schema_segment_types[i].name)) return (enum schema_type)i;
+  if (name.len == 0) return SCHEMA_TYPE_COUNT;
+  for (unsigned i = 0; i < SCHEMA_TYPE_COUNT; i++) {
+    const char *known = schema_segment_types[i].name;
+    if (*known == *name.ptr && span_is(name, known)) return (enum schema_type)i;
+  }
   return SCHEMA_TYPE_COUNT;
 }
 
