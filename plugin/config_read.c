@@ -142,6 +142,7 @@ static void unknown(struct loader *l, const struct mapping *m, struct span secti
 {
   enum { NAMES_MAX = 64 };
   struct span names[NAMES_MAX];
+  if (l->fault_count == FAULTS_MAX) return; /* a search in vain for each of many keys is slow */
   size_t count = names_in(m->scope, section, names, NAMES_MAX);
   struct span meant = rg_nearest(key->text, names, count);
   const char *home = section.len == 0 ? home_of(m->scope, key->text) : NULL;

@@ -438,6 +438,7 @@ static bool read_listen(const struct value *v, const struct rg_yaml *node, void 
   uint16_t port;
   bool with_path = v->key->type == RG_KEY_LISTEN;
   if (!text_of(v, node, &text)) return false;
+  if (!with_path && text.len == 0) return true; /* not set: the relay only dials */
   if (!rg_address_listen(text, with_path, &host, &port, &path)) return fail(v, node, nothing);
   if (with_path) {
     struct rg_endpoint *e = base;

@@ -220,6 +220,24 @@ static bool document(struct reading *r, struct rg_yaml **retroot)
   }
 }
 
+/* Tells a %TAG directive. libyaml compares each with all before it, which takes minutes for a file
+ * that is full of them, and tags are not used anyway. */
+static bool has_tag_directive(struct span text, rg_yaml_fault_fn *fault, void *ctx)
+{
+  struct rg_text_place place = { 1, 1 };
+  for (size_t i = 0; i < text.len; place.line++) {
+    struct span rest = { text.ptr + i, text.len - i };
+    if (span_starts(rest, SPAN("%TAG"))) {
+      fault(ctx, place, SPAN("a %TAG directive: tags are not used here"));
+      return true;
+    }
+    while (i < text.len && text.ptr[i] != '\n' && text.ptr[i] != '\r') i++;
+    if (i + 1 < text.len && text.ptr[i] == '\r' && text.ptr[i + 1] == '\n') i++;
+    i++;
+  }
+  return false;
+}
+
 bool rg_yaml_read(struct span text, struct arena *arena, rg_yaml_fault_fn *fault, void *ctx,
                   struct rg_yaml **retroot)
 {
@@ -228,6 +246,7 @@ bool rg_yaml_read(struct span text, struct arena *arena, rg_yaml_fault_fn *fault
     fault(ctx, start, SPAN("larger than 8 MiB: is this the right file?"));
     return false;
   }
+  if (has_tag_directive(text, fault, ctx)) return false;
   struct reading r = { .arena = arena, .fault = fault, .ctx = ctx };
   if (!yaml_parser_initialize(&r.parser)) {
     fault(ctx, start, SPAN("out of memory"));

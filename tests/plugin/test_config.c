@@ -80,6 +80,8 @@ static const struct {
   { DEFAULT "    segments: &s [text]\n    share_platforms: *s\n", 7, 22, "", "alias" },
   { MAIN "admins: !!seq [1]\n", 4, 9, "", "tag" },
   { MAIN "language: !x zh\n", 4, 11, "", "tag" },
+  { "%TAG !a! !\n---\n" MAIN, 1, 1, "", "tag" },
+  { MAIN "\r...\r\n%TAG !a! !\n", 6, 1, "", "tag" },
   { MAIN "---\nadmins: [1]\n", 4, 1, "", "second document" },
   { DEFAULT "    segments: [text, image\n", 7, 1, "", "not valid YAML" },
   { "endpoints:\n\tmain: {}\n", 2, 1, "", "not valid YAML" },
@@ -273,6 +275,7 @@ static const char *const good[] = {
   "endpoints:\n  a: {listen: \"127.0.0.1:80/x\"}\n  b: {listen: \"127.0.0.1:80/y\"}\n",
   "endpoints:\n  a: {listen: \"0.0.0.0:80/x\", access_token: t}\n",
   "endpoints:\n  a: {listen: \"localhost:80/\"}\n",
+  MAIN "relay: {listen: \"\"}\n",
   MAIN "relay: {listen: \"[::1]:6700\", connect: [{url: ws://x}]}\n",
 };
 
