@@ -1,6 +1,5 @@
 #include "plugin/media_ref.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "schema/address.h"
+#include "onebot/mediaref.h"
+#include "schema/remote.h"
 
 /* ---- addresses ---- */
 
@@ -33,33 +33,6 @@ static struct span host_of(struct span url)
   const char *colon = memchr(host.ptr ? host.ptr : "", ':', host.len);
   if (colon) host.len = (size_t)(colon - host.ptr);
   return host;
-}
-
-/* Names that never are public; numbers are judged by the table, names at connect time. */
-static bool is_public_name(struct span host)
-{
-  static const struct span local[] = { SPAN_INIT("localhost"), SPAN_INIT("local"),
-                                       SPAN_INIT("internal"), SPAN_INIT("lan"),
-                                       SPAN_INIT("home.arpa") };
-  char z[256];
-  uint8_t ip[16];
-  struct in_addr ip4;
-  if (host.len && host.ptr[host.len - 1] == '.') host.len--;
-  if (host.len == 0 || host.len >= sizeof z) return false;
-  memcpy(z, host.ptr, host.len);
-  z[host.len] = '\0';
-  if (inet_pton(AF_INET6, z, ip) == 1) return schema_address_is_public6(ip);
-  /* also 2130706433, 0x7f.1 and whatever else the resolver would take as a number */
-  if (inet_aton(z, &ip4)) return schema_address_is_public4((const uint8_t *)&ip4);
-  for (size_t i = 0; i < sizeof local / sizeof *local; i++) {
-    struct span name = local[i], tail = host;
-    if (host.len > name.len) {
-      if (host.ptr[host.len - name.len - 1] != '.') continue;
-      tail = (struct span) { host.ptr + host.len - name.len, name.len };
-    }
-    if (span_eq_nocase(tail, name)) return false;
-  }
-  return true;
 }
 
 /* A listed host is meant with its sub-domains. */
@@ -87,7 +60,7 @@ const char *rg_media_url_fault(const struct rg_group *settings, bool directive, 
   if (!ok) return "scheme";
   struct span host = host_of(url);
   if (host.len == 0) return "host";
-  if (settings->media.public_hosts) return is_public_name(host) ? NULL : "host";
+  if (settings->media.public_hosts) return schema_remote_web_fault(url) ? "host" : NULL;
   return is_listed(&settings->media.hosts, host) ? NULL : "host";
 }
 
@@ -112,64 +85,14 @@ static bool is_inside_any(const struct rg_list *roots, struct span path)
   return false;
 }
 
-static bool has_parent_part(struct span path)
-{
-  for (size_t at = 0; at < path.len;) {
-    const char *slash = memchr(path.ptr + at, '/', path.len - at);
-    size_t end = slash ? (size_t)(slash - path.ptr) : path.len;
-    if (end - at == 2 && memcmp(path.ptr + at, "..", 2) == 0) return true;
-    at = end + 1;
-  }
-  return false;
-}
-
-static int hex_value(char c)
-{
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-/* The path of file:///…, percent-decoded; empty where it names a host or a code is broken. */
-static struct span decode_file_url(struct span url, struct arena *arena)
-{
-  struct span in = { url.ptr + 7, url.len - 7 };
-  if (in.len == 0 || in.ptr[0] != '/') return (struct span) { 0 };
-  char *out = arena_alloc(arena, in.len);
-  size_t n = 0;
-  for (size_t i = 0; out && i < in.len; i++) {
-    if (in.ptr[i] != '%') {
-      out[n++] = in.ptr[i];
-      continue;
-    }
-    int high = i + 2 < in.len ? hex_value(in.ptr[i + 1]) : -1;
-    int low = high >= 0 ? hex_value(in.ptr[i + 2]) : -1;
-    if (low < 0) return (struct span) { 0 };
-    out[n++] = (char)(high << 4 | low);
-    i += 2;
-  }
-  return (struct span) { out, n };
-}
-
 const char *rg_media_path_fault(const struct rg_list *roots, struct span home, struct span path,
                                 struct arena *arena, struct span *ret)
 {
-  if (span_starts(path, SPAN("file://"))) path = decode_file_url(path, arena);
-  if (path.len == 0 || path.len >= PATH_MAX || memchr(path.ptr, '\0', path.len)) return "path";
-  if (roots->count == 0 || has_parent_part(path)) return "path";
-  struct span whole;
-  if (path.ptr[0] == '/')
-    whole = arena_copy(arena, path);
-  else if (span_starts(path, SPAN("~/")))
-    whole = arena_printf(arena, "%.*s%.*s", (int)home.len, home.ptr ? home.ptr : "",
-                         (int)path.len - 1, path.ptr + 1);
-  else
-    whole = arena_printf(arena, "%.*s/%.*s", (int)roots->items[0].len, roots->items[0].ptr,
-                         (int)path.len, path.ptr);
-  if (!whole.ptr || whole.ptr[0] != '/' || !is_inside_any(roots, whole)) return "path";
-  *ret = whole;
-  return NULL;
+  struct span meant = ob_mediaref_resolve(path, roots->items, roots->count, home, arena);
+  struct span whole = ob_mediaref_path(meant, arena);
+  if (whole.len == 0 || whole.len >= PATH_MAX || !is_inside_any(roots, whole)) return "path";
+  *ret = arena_copy(arena, whole);
+  return ret->ptr ? NULL : "memory";
 }
 
 /* Whether the open file, by its real name, lies inside a root, by that one's real name. */

@@ -382,16 +382,15 @@ static bool has_control(struct span s)
   return false;
 }
 
-const char *schema_remote_fault(struct span url, bool spaces)
+/* What is wrong with an address whose scheme takes the first scheme_len bytes. */
+static const char *fault_behind(struct span url, size_t scheme_len, bool spaces)
 {
-  const struct span scheme = SPAN("https://");
   if (url.len > SCHEMA_REFERENCE_MAX && schema_utf16_length(url) > SCHEMA_REFERENCE_MAX)
     return "longer than 4096 characters";
-  struct span head = { url.ptr, url.len < scheme.len ? url.len : scheme.len };
-  if (!span_eq_nocase(head, scheme)) return "only https addresses are taken";
+  if (scheme_len == 0) return "only https addresses are taken";
   if (has_control(url)) return "a control character in the address";
   if (!spaces && schema_white_in(url, 0)) return "white space in the address";
-  size_t begin = scheme.len;
+  size_t begin = scheme_len;
   while (begin < url.len && (url.ptr[begin] == '/' || url.ptr[begin] == '\\')) begin++;
   size_t end = begin;
   while (end < url.len && !strchr("/\\?#", url.ptr[end])) end++;
@@ -402,4 +401,21 @@ const char *schema_remote_fault(struct span url, bool spaces)
     if (memchr(url.ptr + end, '@', stop - end)) return "a backslash before an @";
   }
   return authority_fault((struct span) { url.ptr + begin, end - begin });
+}
+
+static size_t scheme_length(struct span url, struct span scheme)
+{
+  struct span head = { url.ptr, url.len < scheme.len ? url.len : scheme.len };
+  return span_eq_nocase(head, scheme) ? scheme.len : 0;
+}
+
+const char *schema_remote_fault(struct span url, bool spaces)
+{
+  return fault_behind(url, scheme_length(url, SPAN("https://")), spaces);
+}
+
+const char *schema_remote_web_fault(struct span url)
+{
+  size_t plain = scheme_length(url, SPAN("http://"));
+  return plain ? fault_behind(url, plain, false) : schema_remote_fault(url, false);
 }

@@ -18,5 +18,7 @@ bool schema_remote_is_web(struct span reference);
  * are judged by the IPv4 address that they mean, internationalised names letter by letter.
  * spaces: whether blanks behind the host are let pass (a quoted reference). Linear. Any thread. */
 const char *schema_remote_fault(struct span url, bool spaces);
+/* The same, but http is taken as well: for media of a reply, where the configuration allows it. */
+const char *schema_remote_web_fault(struct span url);
 
 #endif
