@@ -353,7 +353,7 @@ static int answered(struct ob_client *c, struct lws *wsi)
   c->upgraded = true;
   c->phase = UP;
   ob_frames_init(&c->in, false, OB_FRAME_MAX);
-  ob_link_up(c->link, &carrier, c);
+  ob_link_up(c->link, &carrier, c, SPAN(""));
   return c->closed ? -1 : 0;
 }
 

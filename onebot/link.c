@@ -553,7 +553,8 @@ struct ob_link *ob_link_new(const struct ob_link_options *options)
   return l;
 }
 
-void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire)
+void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
+                struct span self_id)
 {
   if (l->closed) return;
   l->carrier = carrier;
@@ -562,6 +563,7 @@ void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire)
   l->pinged_ms = 0;
   l->profile = NULL;
   l->self_id[0] = l->version[0] = 0;
+  set_self_id(l, self_id);
   l->heartbeat_ms = l->faults = 0;
   l->heard_ms = ob_now_ms();
   arm_watch(l, 0);

@@ -88,8 +88,9 @@ void ob_link_close(struct ob_link *l);
 void ob_link_free(struct ob_link *l);
 bool ob_link_is_closed(const struct ob_link *l);
 
-/* The upgrade is done. */
-void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire);
+/* The upgrade is done. self_id: what its headers say of the account, or empty. */
+void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
+                struct span self_id);
 /* Any bytes came. */
 void ob_link_heard(struct ob_link *l);
 /* One whole text message. The link may be closed when it returns. */

@@ -203,9 +203,9 @@ static int begin_upgrade(struct ob_peer *p, struct lws *wsi, const char *protoco
     if (status == 0) return 0;
   }
   if (!why) why = ob_exchange_status(status);
-  ob_exchange_refuse(x, status, why);
   ob_service_log(l->s, OB_LOG_INFO, "%s: refused a WebSocket from %s: %u, %s", l->name, p->address,
                  status, why);
+  ob_exchange_refuse(x, status, why);
   end_exchange(p);
   return -1;
 }
@@ -315,37 +315,74 @@ bool ob_peer_send_raw(struct ob_peer *p, struct span bytes)
   return true;
 }
 
-static bool queue_frame(struct ob_peer *p, enum ob_opcode opcode, bool final, struct span payload)
+/* Room for one frame, its header already in it; size: of the payload. */
+static char *queue_head(struct ob_peer *p, enum ob_opcode opcode, bool final, size_t size)
 {
-  char *room = ob_queue_add(&p->out, ob_frame_head_size(payload.len, false) + payload.len);
-  if (!room) return false;
-  size_t n = ob_frame_head(room, opcode, final, payload.len, NULL);
-  if (payload.len) memcpy(room + n, payload.ptr, payload.len);
+  char *room = ob_queue_add(&p->out, ob_frame_head_size(size, false) + size);
+  if (!room) return NULL;
   lws_callback_on_writable(p->wsi);
+  return room + ob_frame_head(room, opcode, final, size, NULL);
+}
+
+/* Moves n bytes from the front of the parts. */
+static void move_bytes(char *to, struct span *parts, size_t n)
+{
+  while (n > 0) {
+    size_t some = parts->len < n ? parts->len : n;
+    if (some) memcpy(to, parts->ptr, some);
+    parts->ptr += some;
+    parts->len -= some;
+    to += some;
+    n -= some;
+    if (n > 0) parts++;
+  }
+}
+
+bool ob_peer_send_parts(struct ob_peer *p, const struct span *parts, size_t count)
+{
+  struct span rest[OB_PEER_PARTS_MAX];
+  size_t left = 0;
+  if (count > OB_PEER_PARTS_MAX) return false;
+  for (size_t i = 0; i < count; i++) {
+    rest[i] = parts[i];
+    left += parts[i].len;
+  }
+  if (!may_queue(p, left)) return false;
+  size_t most = left <= FRAGMENT_ABOVE ? left : FRAGMENT, first = 0;
+  enum ob_opcode opcode = OB_OP_TEXT;
+  do {
+    size_t n = left < most ? left : most;
+    char *room = queue_head(p, opcode, n == left, n);
+    if (!room) {
+      if (opcode == OB_OP_CONTINUATION) ob_peer_drop(p); /* half a message is not to be the end */
+      return false;
+    }
+    while (first < count && rest[first].len == 0) first++;
+    move_bytes(room, rest + first, n);
+    left -= n;
+    opcode = OB_OP_CONTINUATION;
+  } while (left > 0);
   return true;
 }
 
 bool ob_peer_send(struct ob_peer *p, struct span message)
 {
-  if (!may_queue(p, message.len)) return false;
-  if (message.len <= FRAGMENT_ABOVE) return queue_frame(p, OB_OP_TEXT, true, message);
-  enum ob_opcode opcode = OB_OP_TEXT;
-  while (message.len) {
-    struct span part = { message.ptr, message.len < FRAGMENT ? message.len : FRAGMENT };
-    message.ptr += part.len;
-    message.len -= part.len;
-    if (!queue_frame(p, opcode, message.len == 0, part)) {
-      ob_peer_drop(p); /* half a message must not stay the last word */
-      return false;
-    }
-    opcode = OB_OP_CONTINUATION;
-  }
-  return true;
+  return ob_peer_send_parts(p, &message, 1);
 }
 
 size_t ob_peer_queued(const struct ob_peer *p)
 {
   return ob_queue_size(&p->out);
+}
+
+uint64_t ob_peer_total(const struct ob_peer *p)
+{
+  return p->out.queued;
+}
+
+uint64_t ob_peer_handed(const struct ob_peer *p)
+{
+  return p->out.handed;
 }
 
 void ob_peer_close(struct ob_peer *p, unsigned code, const char *reason)
@@ -538,7 +575,8 @@ static void sweep(struct ob_timer *t)
       p->heard = p->pinged = false;
     } else if (!p->pinged) {
       p->pinged = true;
-      queue_frame(p, OB_OP_PING, true, SPAN("?")); /* lws hides a pong without payload */
+      char *room = queue_head(p, OB_OP_PING, true, 1);
+      if (room) *room = '?'; /* lws hides a pong without payload */
     } else {
       ob_service_log(l->s, OB_LOG_WARN, "%s: %s is silent, dropped", l->name, p->address);
       ob_peer_drop(p);

@@ -11,7 +11,8 @@
 #include "schema/bytes.h"
 
 enum {
-  OB_BODY_MAX = 1024 * 1024,               /* of a POST, where options.body_max is 0 */
+  OB_BODY_MAX = 1024 * 1024, /* of a POST, where options.body_max is 0 */
+  OB_PEER_PARTS_MAX = 16,
   OB_PEER_QUEUE_MAX = 2 * 50 * 1024 * 1024 /* unsent bytes of one peer: two of the largest frames */
 };
 
@@ -92,10 +93,15 @@ void ob_listen_close(struct ob_listener *l);
 /* Queues one text message; whole frames are written together. False: the peer is closing or more
  * than OB_PEER_QUEUE_MAX would wait (then nothing was queued). */
 bool ob_peer_send(struct ob_peer *p, struct span message);
+/* The same for a message that is in at most OB_PEER_PARTS_MAX pieces. */
+bool ob_peer_send_parts(struct ob_peer *p, const struct span *parts, size_t count);
 /* Queues bytes as they are, framing included: for peers that misbehave on purpose. */
 bool ob_peer_send_raw(struct ob_peer *p, struct span bytes);
 /* Bytes that wait for the socket. */
 size_t ob_peer_queued(const struct ob_peer *p);
+/* Bytes queued and bytes handed to the socket since it was opened; also valid in closed. */
+uint64_t ob_peer_total(const struct ob_peer *p);
+uint64_t ob_peer_handed(const struct ob_peer *p);
 /* Sends what is queued, then a close frame (code 0: one without code; reason at most 123 bytes).
  * closed follows. */
 void ob_peer_close(struct ob_peer *p, unsigned code, const char *reason);

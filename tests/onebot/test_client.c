@@ -868,9 +868,8 @@ static bool slow_names;
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
                 struct addrinfo **list)
 {
-  int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **) =
-      (int (*)(const char *, const char *, const struct addrinfo *, struct addrinfo **))dlsym(
-          RTLD_NEXT, "getaddrinfo");
+  int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+  *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
   bool numeric = hints && (hints->ai_flags & AI_NUMERICHOST);
   if (slow_names && !numeric && strcmp(name, "slow.test") == 0) {
     usleep(1500000);
