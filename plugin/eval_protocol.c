@@ -8,6 +8,7 @@
 #include "schema/payload.h"
 #include "schema/reference.h"
 #include "schema/stream.h"
+#include "schema/white.h"
 
 static enum schema_code wants(struct schema_error *reterr, const char *path, const char *what)
 {
@@ -305,6 +306,7 @@ enum schema_code rg_eval_local_media(const struct schema_node *line, struct aren
   (void)arena;
   struct span path = text_of(line, "path");
   if (!path.ptr) return wants(reterr, "$.path", "a string");
+  path = schema_white_trim(path);
   const char *fault = "no path";
   if (!schema_remote_is_web(schema_reference_bare(path)))
     fault = schema_reference_fault(path, SCHEMA_REFERENCE_SPACES | SCHEMA_REFERENCE_BARE);

@@ -435,6 +435,20 @@ static bool is_hosted(struct span path)
          (span_is(top[1], "canvas") || span_is(top[1], "a2ui"));
 }
 
+/* Whether host:port could be one: whose it is does not matter here. */
+static bool is_authority(struct span s)
+{
+  size_t host = 0;
+  while (host < s.len && s.ptr[host] != ':') host++;
+  for (size_t i = 0; i < host; i++) {
+    unsigned char c = (unsigned char)s.ptr[i];
+    if (c <= ' ' || c == 0x7F || strchr("<>@[]^|%", c)) return false;
+  }
+  for (size_t i = host + 1; i < s.len; i++)
+    if (!is_digit(s.ptr[i])) return false;
+  return host > 0;
+}
+
 /* Without what a browser drops: white space and controls at the ends, tabs and line ends; false:
  * too long to look at. */
 static bool plain_url(struct span url, char *out, size_t cap, struct span *ret)
@@ -475,5 +489,5 @@ bool schema_embed_renderable(struct span raw, bool allow_external)
   bool own = (http || !absolute) && (span_eq_nocase(name, SPAN("localhost")) ||
                                      span_eq_nocase(name, SPAN("localhost:80")));
   if (own) return is_hosted(part(rest, host, rest.len));
-  return allow_external && host > 0;
+  return allow_external && is_authority(name);
 }

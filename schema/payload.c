@@ -76,7 +76,7 @@ bool schema_payload_plan(const struct schema_payload *p,
   d.audio_as_voice |= p->audio_as_voice;
   d.reply_to_current |= p->reply_to_current;
   if (p->reply_to_id.len) d.reply_to_id = p->reply_to_id;
-  *retdeliver = has_content(&d);
+  *retdeliver = d.silent ? d.media_count > 0 : has_content(&d);
   if (!*retdeliver) d = (struct schema_directives) { .silent = d.silent };
   *ret = d;
   return !media.failed;

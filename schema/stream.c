@@ -8,8 +8,8 @@ void schema_stream_init(struct schema_stream *s)
 {
   *s = (struct schema_stream) { .shown = false };
   buf_init(&s->held, SCHEMA_STREAM_HELD_MAX);
-  buf_init(&s->gap, SCHEMA_STREAM_HELD_MAX);
-  buf_init(&s->id, SCHEMA_STREAM_HELD_MAX);
+  buf_init(&s->gap, SIZE_MAX); /* part of a chunk and of what is held */
+  buf_init(&s->id, SIZE_MAX);  /* cut by tag.c */
 }
 
 void schema_stream_done(struct schema_stream *s)
@@ -87,16 +87,41 @@ static bool show(struct schema_stream *s, struct span text, struct arena *arena,
   return !s->id.failed;
 }
 
+/* Whether the pair stands in the chunk, or across its border with what is held. */
+static bool pair_arrives(struct span held, struct span chunk, struct span pair)
+{
+  bool across = chunk.len && chunk.ptr[0] == pair.ptr[1] && held.ptr[held.len - 1] == pair.ptr[0];
+  return across || span_find(chunk, pair) < chunk.len;
+}
+
+/* Whether what is held stays open whatever else the chunk says: a tag without its ]] (or a further
+ * one's beginning), a MEDIA line without its end. Only the new bytes are looked at. */
+static bool stays_open(const struct schema_stream *s, struct span chunk)
+{
+  const struct span token = SPAN("MEDIA:");
+  struct span held = buf_span(&s->held);
+  if (span_starts(held, SPAN("[[")))
+    return !pair_arrives(held, chunk, SPAN("]]")) && !pair_arrives(held, chunk, SPAN("[["));
+  size_t at = schema_white_skip(held, 0);
+  bool is_line =
+      held.len - at >= token.len && span_eq_nocase(part(held, at, at + token.len), token);
+  return is_line && !memchr(chunk.ptr, '\n', chunk.len);
+}
+
 bool schema_stream_push(struct schema_stream *s, struct span chunk, bool last, struct arena *arena,
                         struct span *ret)
 {
+  *ret = (struct span) { NULL, 0 };
   bool had_held = s->held.len > 0;
+  bool holds = !last && chunk.len <= SCHEMA_STREAM_HELD_MAX - s->held.len;
+  if (chunk.len == 0 && !last) return true;
+  if (had_held && holds && stays_open(s, chunk)) return buf_add(&s->held, chunk);
   struct span gap = arena_copy(arena, buf_span(&s->gap));
   struct span text = joined(arena, buf_span(&s->held), chunk), shown = { NULL, 0 };
   if (!gap.ptr || !text.ptr) return false;
   buf_clear(&s->held);
   buf_clear(&s->gap);
-  if (!last) text = hold_back(s, text, gap);
+  if (holds) text = hold_back(s, text, gap);
   if (s->held.failed || s->gap.failed) return false;
   if (text.len && !show(s, text, arena, &shown)) return false;
   if (had_held && gap.len && shown.len && shown.ptr[0] == '[') shown = joined(arena, gap, shown);

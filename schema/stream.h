@@ -5,7 +5,7 @@
 
 #include "schema/bytes.h"
 
-enum { SCHEMA_STREAM_HELD_MAX = 1024 * 1024 }; /* more than that is no tag: a push then fails */
+enum { SCHEMA_STREAM_HELD_MAX = 256 * 1024 }; /* more than that is no tag: it is let out */
 
 struct schema_stream {
   struct buf held; /* not shown yet */
@@ -19,7 +19,7 @@ struct schema_stream {
 void schema_stream_init(struct schema_stream *s);
 void schema_stream_done(struct schema_stream *s);
 /* Adds a chunk; last: nothing more comes, all that is held is let out. *ret is what may be shown
- * now; it lives in arena and in chunk. False: no memory, or too much is held. */
+ * now; it lives in arena and in chunk. False: no memory. Linear in all chunks together. */
 bool schema_stream_push(struct schema_stream *s, struct span chunk, bool last, struct arena *arena,
                         struct span *ret);
 
