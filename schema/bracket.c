@@ -233,7 +233,7 @@ static void try_with(const struct scan *s, struct fixes *fixes)
       bool value_may_begin = strchr(":,{[", before) != NULL;
       if (opens != value_may_begin && !(before == '{' || before == '[')) continue;
       bool same_follows = place < s->run_count && s->run[place].c == *b;
-      if (before == *b || same_follows || (at_end && opens)) continue;
+      if (same_follows || (at_end && opens)) continue;
       struct stack now = s->stack;
       if (apply_all(&now, s->run, 0, place, SIZE_MAX) && apply(&now, *b) &&
           apply_all(&now, s->run, place, s->run_count, SIZE_MAX) && closes(s, &now))

@@ -547,9 +547,14 @@ char schema_lenient_bracket(struct span text, size_t at, size_t *retlen)
 
 size_t schema_lenient_quote(struct span text, size_t at)
 {
+  const char *p = text.ptr + at, *end = text.ptr + text.len;
   size_t n = 0;
-  if (at < text.len && text.ptr[at] == '\\') at++;
-  return quotes_at(text.ptr + at, text.ptr + text.len, &n) ? at + n : at;
+  if (p < end && *p == '\\') p++;
+  if (p >= end) return at;
+  if (!quotes_at(p, end, &n))
+    for (size_t i = 0; i < sizeof families / sizeof *families && !n; i++)
+      n = close_at(&families[i], p, end);
+  return n ? (size_t)(p + n - text.ptr) : at;
 }
 
 size_t schema_lenient_blank(struct span text, size_t at)

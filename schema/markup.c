@@ -304,7 +304,7 @@ static bool closes_fence(struct span text, size_t at, size_t n)
 
 /* Walks the line of byte at once and notes the last run of each length on it, so that a line of
  * runs without partners is not walked again for each of them. */
-static void see_line(struct schema_code_reader *reader, struct span text, size_t at)
+static void see_line(struct schema_quoted_reader *reader, struct span text, size_t at)
 {
   if (at < reader->line_end) return;
   memset(reader->last_run, 0, sizeof reader->last_run);
@@ -318,8 +318,8 @@ static void see_line(struct schema_code_reader *reader, struct span text, size_t
 }
 
 /* A fence begins where nothing but a word stands behind its backticks on their line. */
-static bool read_fence(const struct schema_code_reader *reader, struct span text, size_t at,
-                       size_t n, struct schema_code *ret)
+static bool read_fence(const struct schema_quoted_reader *reader, struct span text, size_t at,
+                       size_t n, struct schema_quoted *ret)
 {
   size_t line_end = reader->line_end;
   struct span info = { text.ptr + at + n, line_end - at - n };
@@ -343,7 +343,7 @@ static bool read_fence(const struct schema_code_reader *reader, struct span text
 }
 
 /* The next run of n from byte at on, on the same line; text.len: none. */
-static size_t find_run(const struct schema_code_reader *reader, struct span text, size_t at,
+static size_t find_run(const struct schema_quoted_reader *reader, struct span text, size_t at,
                        size_t n)
 {
   if (reader->last_run[n - 1] < at) return text.len;
@@ -355,8 +355,8 @@ static size_t find_run(const struct schema_code_reader *reader, struct span text
   return text.len;
 }
 
-bool schema_code_read(struct schema_code_reader *reader, struct span text, size_t at,
-                      struct schema_code *ret)
+bool schema_quoted_read(struct schema_quoted_reader *reader, struct span text, size_t at,
+                        struct schema_quoted *ret)
 {
   size_t n = run_length(text, at);
   memset(ret, 0, sizeof *ret);

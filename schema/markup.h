@@ -39,7 +39,7 @@ bool schema_mark_has(const struct schema_mark *tag, const char *part);
 int schema_fold(struct span text, size_t *at);
 
 /* Where Markdown quotes: `inline` on one line, or a ``` fence. */
-struct schema_code {
+struct schema_quoted {
   size_t begin, end;             /* with its backticks */
   size_t inner_begin, inner_end; /* without, and without the line of the info string */
   struct span info;              /* of a fence: the word behind its backticks */
@@ -50,15 +50,15 @@ struct schema_code {
 enum { SCHEMA_CODE_RUN_MAX = 16 }; /* longer runs of backticks quote nothing */
 
 /* Keeps what is known of the backticks ahead; zero it for each text. */
-struct schema_code_reader {
+struct schema_quoted_reader {
   size_t line_end;                      /* of the line that last_run belongs to */
   size_t last_run[SCHEMA_CODE_RUN_MAX]; /* where the last run of each length begins on it */
 };
 
 /* Reads the code that the backtick at byte at begins. Where it begins none, false, and ret->end is
  * behind the run of backticks. Calls must move forward. */
-bool schema_code_read(struct schema_code_reader *reader, struct span text, size_t at,
-                      struct schema_code *ret);
+bool schema_quoted_read(struct schema_quoted_reader *reader, struct span text, size_t at,
+                        struct schema_quoted *ret);
 
 /* ---- small readers of text, all by byte offset ---- */
 

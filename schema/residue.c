@@ -272,7 +272,7 @@ struct walk {
   size_t opener;     /* the last opener without a call behind it, or nowhere */
   size_t opener_end;
   size_t action_at; /* of ReAct: a line that names an action */
-  struct schema_code_reader codes;
+  struct schema_quoted_reader codes;
 };
 
 static void found(struct walk *w, size_t at)
@@ -561,8 +561,8 @@ static const char *const fence_words[] = { "tool_code", "tool_call", "tool_calls
 /* The backtick at byte at. Returns where the walk goes on. */
 static size_t on_backtick(struct walk *w, size_t at)
 {
-  struct schema_code code;
-  if (!schema_code_read(&w->codes, w->text, at, &code)) return code.end;
+  struct schema_quoted code;
+  if (!schema_quoted_read(&w->codes, w->text, at, &code)) return code.end;
   if (code.fenced)
     for (const char *const *word = fence_words; *word; word++)
       if (span_eq_nocase(code.info, span_of(*word))) found(w, at);
@@ -581,15 +581,15 @@ static void leave_code(struct walk *w)
 /* Whether anything is said outside code: then what stands in code is an example. */
 static bool has_words_outside_code(struct span text)
 {
-  struct schema_code_reader codes = { 0 };
+  struct schema_quoted_reader codes = { 0 };
   size_t at = 0;
   while (at < text.len) {
     const char *tick = memchr(text.ptr + at, '`', text.len - at);
     size_t end = tick ? (size_t)(tick - text.ptr) : text.len;
     if (schema_has_words((struct span) { text.ptr + at, end - at })) return true;
     if (!tick) return false;
-    struct schema_code code;
-    schema_code_read(&codes, text, end, &code);
+    struct schema_quoted code;
+    schema_quoted_read(&codes, text, end, &code);
     at = code.end;
   }
   return false;

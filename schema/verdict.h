@@ -3,6 +3,7 @@
 #ifndef SCHEMA_VERDICT_H
 #define SCHEMA_VERDICT_H
 
+#include "schema/leak.h"
 #include "schema/repair.h"
 #include "schema/reply.h"
 
@@ -20,14 +21,15 @@ struct schema_judgement {
 
 const char *schema_verdict_word(enum schema_verdict verdict);
 
-/* Private paths that must not leave (reply.md 4.1, 106). All may be empty. */
-struct schema_private {
-  struct span home, project;
-};
-
 /* Judges a model's raw answer. *ret is always filled; the reply in it lives in arena and in text.
  * hide may be NULL. Linear in text.len. Any thread. */
 void schema_judge(const struct schema_offer *offer, const struct schema_private *hide,
                   struct span text, struct arena *arena, struct schema_judgement *ret);
+
+/* The same where up to closers_max closing brackets may be missing at the end, which are put in.
+ * schema_judge takes 1, as reply.md 80 says; more makes a reply of what may have been cut. */
+void schema_judge_closing(const struct schema_offer *offer, const struct schema_private *hide,
+                          struct span text, size_t closers_max, struct arena *arena,
+                          struct schema_judgement *ret);
 
 #endif

@@ -1,0 +1,311 @@
+#include "schema/verdict.h"
+
+#include "schema/answer.h"
+#include "schema/layer.h"
+#include "schema/markup.h"
+#include "schema/polish.h"
+#include "schema/prose.h"
+#include "schema/reasoning.h"
+#include "schema/residue.h"
+
+const char *schema_verdict_word(enum schema_verdict verdict)
+{
+  static const char *const words[] = { "accept", "repair", "correct", "block" };
+  return (size_t)verdict < sizeof words / sizeof *words ? words[verdict] : "unknown";
+}
+
+enum {
+  LAYERS_MAX = 8, /* how often a text may be encoded in another */
+};
+
+struct judging {
+  const struct schema_offer *offer;
+  const struct schema_private *hide;
+  struct arena *arena;
+  size_t closers_max;
+  struct schema_repairs repairs;
+  struct schema_judgement *ret;
+};
+
+/* ---- the four ends ---- */
+
+static void refuse(struct judging *j, enum schema_verdict verdict, enum schema_code code, size_t at,
+                   const char *what)
+{
+  j->ret->verdict = verdict;
+  schema_fail(&j->ret->error, code, at, "$", what);
+}
+
+static void refuse_memory(struct judging *j)
+{
+  refuse(j, SCHEMA_BLOCK, SCHEMA_ENOMEM, 0, "the answer needs more memory than it may have");
+}
+
+static void refuse_call(struct judging *j, size_t at)
+{
+  refuse(j, SCHEMA_BLOCK, SCHEMA_ETOOLCALL, at, "a tool call written as text; it never ran");
+}
+
+/* A reply was read: its strings decide. */
+static void pass(struct judging *j, const struct schema_reply *reply)
+{
+  j->ret->reply = *reply;
+  switch (schema_polish_reply(j->offer, j->hide, j->arena, &j->repairs, &j->ret->reply,
+                              &j->ret->error)) {
+  case SCHEMA_POLISHED: j->ret->verdict = j->repairs.count ? SCHEMA_REPAIR : SCHEMA_ACCEPT; break;
+  case SCHEMA_POLISH_CORRECT: j->ret->verdict = SCHEMA_CORRECT; break;
+  case SCHEMA_POLISH_BLOCK: j->ret->verdict = SCHEMA_BLOCK; break;
+  }
+}
+
+/* What cannot be sent may be reworded by the model, unless it has written a tool call, in the open
+ * or behind the escapes of a string. */
+static void correct(struct judging *j, struct span text, size_t base,
+                    const struct schema_error *error)
+{
+  size_t at;
+  j->ret->verdict = SCHEMA_CORRECT;
+  j->ret->error = *error;
+  j->ret->error.at += base;
+  if (schema_residue_tool_call(text, &at)) {
+    refuse_call(j, base + at);
+    return;
+  }
+  if (!memchr(text.ptr, '\\', text.len)) return;
+  struct span plain = schema_layer_unescape(text, j->arena);
+  if (!plain.ptr)
+    refuse_memory(j);
+  else if (schema_residue_tool_call(plain, NULL))
+    refuse_call(j, base);
+}
+
+/* ---- prose ---- */
+
+static bool add_message(struct judging *j, struct span text, struct schema_message *ret)
+{
+  struct schema_segment *segment = arena_zalloc(j->arena, 1, sizeof *segment);
+  if (!segment) return false;
+  *segment = (struct schema_segment) { .type = SCHEMA_TEXT, .text = text };
+  *ret = (struct schema_message) { .segments = segment, .count = 1 };
+  return true;
+}
+
+static void send_prose(struct judging *j, struct span text, size_t base)
+{
+  struct span bare = schema_prose_bare(text), *texts = &bare;
+  size_t count = 0, chars = span_utf8_fault(bare);
+  if (chars < bare.len) {
+    struct schema_error error;
+    schema_fail(&error, SCHEMA_EUTF8, chars, "$", "bytes that are not UTF-8");
+    correct(j, text, base, &error);
+    return;
+  }
+  if (!schema_prose_split(bare, true, j->arena, &texts, &count)) {
+    refuse_memory(j);
+    return;
+  }
+  if (count) schema_repairs_add(&j->repairs, SCHEMA_FIX_TEXT_WRAPPER, base);
+  if (count == 0) texts = &bare;
+  if (bare.len < schema_trim_blank(text).len)
+    schema_repairs_add(&j->repairs, SCHEMA_FIX_TEMPLATE_TOKEN, base);
+  schema_repairs_add(&j->repairs, SCHEMA_FIX_PLAIN_TEXT, base);
+  struct schema_message *messages = arena_zalloc(j->arena, count ? count : 1, sizeof *messages);
+  struct schema_reply reply = { .messages = messages };
+  for (size_t i = 0; messages && i < (count ? count : 1); i++) {
+    struct span clean = schema_prose_clean(texts[i], j->arena);
+    if (!clean.ptr || !add_message(j, clean, &messages[reply.count])) messages = NULL;
+    if (messages && !span_is_blank(clean)) reply.count++;
+  }
+  if (!messages)
+    refuse_memory(j);
+  else if (reply.count == 0)
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "nothing is left to be sent");
+  else
+    pass(j, &reply);
+}
+
+static void judge_prose(struct judging *j, struct span text, size_t base)
+{
+  size_t at;
+  bool fenced;
+  if (schema_prose_is_error_page(text)) {
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EERRORPAGE, base, "an error page instead of an answer");
+  } else if (schema_residue_tool_call(text, &at)) {
+    refuse_call(j, base + at);
+  } else if (schema_trim_blank(schema_prose_unfence(text, &fenced)).len == 0) {
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "an empty code fence");
+  } else {
+    send_prose(j, text, base);
+  }
+}
+
+/* ---- what stands around the object ---- */
+
+static bool is_brackets(struct span text)
+{
+  for (size_t i = 0; i < text.len; i++)
+    if (!strchr("{}[] \t\r\n", text.ptr[i]) || !text.ptr[i]) return false;
+  return true;
+}
+
+/* Says what was dropped, and whether a tool call was in it. */
+static bool drop_around(struct judging *j, struct span text, size_t base)
+{
+  size_t at;
+  struct span t = schema_trim_blank(text);
+  if (t.len == 0) {
+    if (span_trim(text).len) schema_repairs_add(&j->repairs, SCHEMA_FIX_TRIMMED, base);
+    return true;
+  }
+  if (schema_residue_tool_call_around(t, &at)) {
+    refuse_call(j, base + at);
+    return false;
+  }
+  enum schema_repair_kind kind = SCHEMA_FIX_PROSE_AROUND;
+  if (*t.ptr == '`' || span_starts(t, SPAN("'''")) || span_starts(t, SPAN("~~~")))
+    kind = SCHEMA_FIX_FENCE;
+  else if (is_brackets(t))
+    kind = SCHEMA_FIX_BRACKET_EXTRA;
+  else if (schema_prose_bare(t).len == 0)
+    kind = SCHEMA_FIX_TEMPLATE_TOKEN;
+  schema_repairs_add(&j->repairs, kind, base);
+  if (kind == SCHEMA_FIX_PROSE_AROUND && span_find(t, SPAN("```")) < t.len)
+    schema_repairs_add(&j->repairs, SCHEMA_FIX_FENCE, base + span_find(t, SPAN("```")));
+  return true;
+}
+
+/* ---- finding what to judge ---- */
+
+static void judge_layer(struct judging *j, struct span text, size_t base, unsigned layer);
+
+/* The text is one JSON string, or an object with every quote escaped, or with every quote an HTML
+ * entity: what it says is judged instead. */
+static bool judge_inner(struct judging *j, struct span text, size_t base, unsigned layer)
+{
+  enum schema_repair_kind kind = SCHEMA_FIX_DOUBLE_ENCODED;
+  struct span inner;
+  if (layer == LAYERS_MAX) return false;
+  if (!schema_layer_decode(text, j->arena, &inner, &kind)) return false;
+  if (!inner.ptr) {
+    refuse_memory(j);
+    return true;
+  }
+  schema_repairs_add(&j->repairs, kind, base);
+  judge_layer(j, inner, base, layer + 1);
+  return true;
+}
+
+static void judge_body(struct judging *j, struct span text, size_t base)
+{
+  struct schema_answer_search search = { .offer = j->offer,
+                                         .arena = j->arena,
+                                         .repairs = &j->repairs,
+                                         .base = base,
+                                         .closers_max = j->closers_max };
+  struct schema_answer answer;
+  schema_answer_find(&search, text, &answer);
+  struct span before = { text.ptr, answer.begin };
+  struct span behind = { text.ptr + answer.end, text.len - answer.end };
+  switch (answer.kind) {
+  case SCHEMA_ANSWER_REPLY:
+    if (drop_around(j, before, base) && drop_around(j, behind, base + answer.end))
+      pass(j, &answer.reply);
+    break;
+  case SCHEMA_ANSWER_BROKEN:
+  case SCHEMA_ANSWER_OTHER: correct(j, text, base, &answer.error); break;
+  case SCHEMA_ANSWER_NONE: judge_prose(j, text, base); break;
+  }
+}
+
+/* Takes off the channels of harmony. True: it was its format, and *text is the answer or the
+ * verdict has fallen. */
+static bool read_channels(struct judging *j, struct span *text, size_t *base)
+{
+  struct span final;
+  switch (schema_reasoning_channel(*text, &final)) {
+  case SCHEMA_CHANNEL_NONE: return true;
+  case SCHEMA_CHANNEL_CALL: refuse_call(j, *base); return false;
+  case SCHEMA_CHANNEL_REASONING:
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EREASONING, *base, "no final channel, only reasoning");
+    return false;
+  case SCHEMA_CHANNEL_FINAL: break;
+  }
+  schema_repairs_add(&j->repairs, SCHEMA_FIX_CHANNEL, *base);
+  *base += (size_t)(final.ptr - text->ptr);
+  *text = final;
+  return true;
+}
+
+/* Takes off reasoning. False: the verdict has fallen. */
+static bool cut_reasoning(struct judging *j, struct span *text, size_t *base)
+{
+  struct schema_reasoning reasoning;
+  if (!schema_reasoning_possible(*text)) return true;
+  if (!schema_reasoning_cut(*text, j->arena, &reasoning)) {
+    refuse_memory(j);
+    return false;
+  }
+  if (!reasoning.cut) return true;
+  schema_repairs_add(&j->repairs, SCHEMA_FIX_REASONING, *base + reasoning.at);
+  *base += reasoning.base;
+  *text = reasoning.text;
+  if (schema_trim_blank(*text).len) return true;
+  refuse(j, SCHEMA_BLOCK, SCHEMA_EREASONING, *base, "only reasoning, no answer");
+  return false;
+}
+
+static void judge_layer(struct judging *j, struct span text, size_t base, unsigned layer)
+{
+  struct span t = schema_trim_blank(text);
+  if (t.len < span_trim(text).len) schema_repairs_add(&j->repairs, SCHEMA_FIX_TRIMMED, base);
+  base += t.len ? (size_t)(t.ptr - text.ptr) : 0;
+  if (t.len == 0) {
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "nothing in the answer");
+    return;
+  }
+  if (!read_channels(j, &t, &base) || !cut_reasoning(j, &t, &base)) return;
+  if (!judge_inner(j, t, base, layer)) judge_body(j, t, base);
+}
+
+/* The usual case: the answer is a reply object and nothing else. False: it is not. */
+static bool judge_strictly(struct judging *j, struct span text)
+{
+  struct schema_json reader;
+  struct schema_reply reply;
+  struct schema_reply_notes notes;
+  schema_json_init(&reader, text, j->arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  if (schema_reply_read_from(j->offer, &reader, 0, &reply, &notes, NULL) != SCHEMA_OK) return false;
+  if (schema_json_next(&reader) != SCHEMA_JSON_END) return false;
+  if (notes.reaction_ignored) schema_repairs_add(&j->repairs, SCHEMA_FIX_REACTION_IGNORED, 0);
+  if (notes.reaction_missing) schema_repairs_add(&j->repairs, SCHEMA_FIX_REACTION_MISSING, 0);
+  pass(j, &reply);
+  return true;
+}
+
+void schema_judge_closing(const struct schema_offer *offer, const struct schema_private *hide,
+                          struct span text, size_t closers_max, struct arena *arena,
+                          struct schema_judgement *ret)
+{
+  struct judging j = {
+    .offer = offer, .hide = hide, .arena = arena, .closers_max = closers_max, .ret = ret
+  };
+  *ret = (struct schema_judgement) { .verdict = SCHEMA_BLOCK };
+  if (!text.ptr) text = SPAN("");
+  if (!judge_strictly(&j, text)) judge_layer(&j, text, 0, 0);
+  if (ret->verdict == SCHEMA_CORRECT && span_chars(text) > SCHEMA_CORRECTABLE_CHARS)
+    refuse(&j, SCHEMA_BLOCK, SCHEMA_ETOOLONG, ret->error.at,
+           "over 32,000 characters; no correction is asked for");
+  if (ret->verdict >= SCHEMA_CORRECT) {
+    ret->reply = (struct schema_reply) { .messages = NULL };
+    return;
+  }
+  ret->error = (struct schema_error) { .code = SCHEMA_OK };
+  ret->repair_count = j.repairs.count;
+  memcpy(ret->repairs, j.repairs.items, j.repairs.count * sizeof *ret->repairs);
+}
+
+void schema_judge(const struct schema_offer *offer, const struct schema_private *hide,
+                  struct span text, struct arena *arena, struct schema_judgement *ret)
+{
+  schema_judge_closing(offer, hide, text, 1, arena, ret);
+}
