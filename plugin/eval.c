@@ -12,6 +12,8 @@ enum {
 
 /* A kind appears here once its function exists. */
 static const struct rg_eval_kind kinds[] = {
+  { "reply", rg_eval_reply },
+  { "contract", rg_eval_contract },
   { "config", rg_eval_config },
   { "command", rg_eval_command },
   { "tap", rg_eval_tap },
