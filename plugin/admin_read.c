@@ -186,8 +186,8 @@ static void unknown_key(struct reader *r, struct span name)
   for (size_t i = 0; i < n; i++) names[i] = span_of(rg_keys[RG_SCOPE_GROUP].items[i].name);
   struct span meant = rg_nearest(name, names, n);
   if (rg_key_find(RG_SCOPE_TOP, name) || rg_key_find(RG_SCOPE_ENDPOINT, name)) {
-    fault(r, "%s cannot be changed in the chat: it is changed in the configuration file.",
-          "%s 不能在聊天里改，请改配置文件。", name);
+    fault(r, "%s is no setting of a group: it is in the configuration file.",
+          "%s 不是群的设置，请在配置文件里改。", name);
   } else if (meant.len > 0) {
     struct span both = arena_printf(
         r->arena, r->language == SCHEMA_EN ? "%.*s: do you mean %.*s" : "%.*s：是不是 %.*s",

@@ -102,7 +102,7 @@ static const struct rg_key top[] = {
 
 static const struct rg_key endpoint[] = {
   { .name = "connect", .type = RG_KEY_CONNECT, .initial = "", .example = "ws://127.0.0.1:3001",
-    .flags = RG_KEY_ADDRESS,
+    .flags = RG_KEY_ADDRESS, .not_built = "host",
     .help_en = "The address of the OneBot implementation (ws:// or wss://), or host: the bot "
                "framework's own connection is used. Exactly one of connect and listen.",
     .help_zh = "OneBot 实现的地址（ws:// 或 wss://），或 host：用宿主自己的连接。与 listen 二选一。" },
@@ -379,12 +379,14 @@ void rg_key_allowed(const struct rg_key *key, enum schema_language language, str
   case RG_KEY_WORD:
   case RG_KEY_WORD_TEXT:
   case RG_KEY_PROFILE:
-    buf_add(out, en ? SPAN("one of ") : SPAN("以下之一："));
+    if (en) buf_add(out, SPAN("one of "));
     add_words(key, en ? ", " : "、", out);
+    if (!en) buf_add(out, SPAN(" 之一"));
     return;
   case RG_KEY_WORDS:
-    buf_add(out, en ? SPAN("a list of ") : SPAN("列表，可选："));
+    if (en) buf_add(out, SPAN("a list of "));
     add_words(key, en ? ", " : "、", out);
+    if (!en) buf_add(out, SPAN(" 的列表"));
     return;
   case RG_KEY_IDS:
     buf_add(out,
