@@ -155,13 +155,14 @@ static bool read_card(struct ob_judge *j, struct ob_judge_out *o, const struct s
     cannot(j, o, "other type", sub);
     return false;
   }
-  struct span voice = field(data, "voice"), content = field(data, "content");
+  struct span sound = music_cell(j, "sound"), content = field(data, "content");
   *c = (struct card) { .app = ob_played_app_by_type(sub.len ? sub : type),
                        .title = by_id ? number : field(data, "title"),
                        .desc = content.len ? content : field(data, "singer"),
                        .url = field(data, "url"),
-                       .audio = voice.len ? voice : field(data, "audio"),
+                       .audio = field(data, span_is(sound, "voice") ? "voice" : "audio"),
                        .image = field(data, "image") };
+  if (c->audio.len == 0 && !by_id) ob_judge_note(o, "a card without sound");
   if (!c->app.type.ptr) c->app = ob_played_app_by_type(SPAN("share"));
   return true;
 }

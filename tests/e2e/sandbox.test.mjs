@@ -167,7 +167,7 @@ describe('messages', () => {
     ['go-cqhttp', [{ type: 'video', data: { file: 'base64://AAAA' } }], 'EMPTY_MSG_ERROR'],
     ['go-cqhttp', [{ type: 'at', data: { qq: 'all' } }], ['text'], '@all as text'],
     ['go-cqhttp', [{ type: 'music', data: { ...music, type: 'custom', subtype: '163', voice: music.audio } }, ...text('x')], ['music'], 'dropped: text'],
-    ['go-cqhttp', [{ type: 'music', data: { ...music, type: 'custom', subtype: '163' } }], ['text'], 'no card'],
+    ['go-cqhttp', [{ type: 'music', data: { ...music, type: 'custom', subtype: '163' } }], ['music'], 'without sound'],
     ['onebots', [{ type: 'dice', data: {} }, ...text('x')], ['text'], 'dropped: dice'],
     ['onebots', [{ type: 'share', data: { url: 'https://a/', title: 't', content: 'c' } }], ['share'], 'change places'],
     ['onebots', [{ type: 'at', data: { qq: '30000070021' } }], ['at'], 'stranger'],

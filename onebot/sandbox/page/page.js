@@ -57,7 +57,7 @@ const readChats = () => {
 const colours = ['#e4785c', '#5b9bd5', '#67b279', '#b07cc6', '#d9a441', '#4fb0ae', '#c76b8f', '#7a86c8'];
 const avatar = (id, name) => {
   const bot = Number(id) === state.self_id;
-  const e = make('span', { className: `avatar${bot ? ' bot' : ''}`, 'aria-hidden': 'true' }, bot ? '🤖' : [...name][0] ?? '?');
+  const e = make('span', { className: `avatar${bot ? ' bot' : ''}`, 'aria-hidden': 'true' }, bot ? make('img', { src: '/icon.svg', alt: '' }) : [...name][0] ?? '?');
   if (!bot) e.style.background = colours[Number(BigInt(id) % 8n)];
   return e;
 };
@@ -170,6 +170,12 @@ const roleTag = (m) => {
   return role === 'owner' || role === 'admin' ? make('span', { className: `tag ${role}` }, word(role)) : null;
 };
 
+// "dropped: share" in the page's language, the rest as the sandbox wrote it.
+const noteText = (note) => {
+  const [, what, rest] = /^([^:]+)(: .*)?$/s.exec(note) ?? [];
+  return what ? word(what) + (rest ?? '') : note;
+};
+
 const draw = (m) => {
   const names = nameIn(m.group_id);
   const li = make('li', { 'data-message-id': m.message_id, 'data-sender': String(m.sender) });
@@ -186,7 +192,7 @@ const draw = (m) => {
   const bubble = make('div', { className: `bubble${bare ? ' bare' : ''}` }, ...[quoteOf(m, names)].filter(Boolean), ...shown);
   const under = [reactionsOf(m, names)];
   if (m.unseen) under.push(make('small', { className: 'note' }, word('unseen')));
-  for (const n of m.notes) under.push(make('small', { className: 'note', 'data-note': n }, n));
+  for (const n of m.notes) under.push(make('small', { className: 'note', 'data-note': n }, noteText(n)));
   li.append(avatar(m.sender, person(m.sender)?.name ?? '?'),
     make('div', { className: 'body' },
       make('div', { className: 'who' }, ...[make('span', { className: 'name' }, names(m.sender)), roleTag(m)].filter(Boolean), make('time', {}, time(m.time))),

@@ -71,14 +71,18 @@ export const fileName = (file, name) => {
   try { return decodeURIComponent(last) || file; } catch { return last || file; }
 };
 
-const fileRow = (type, mark, file, name) =>
-  make('span', { className: `row ${type}` }, make('span', { className: 'mark' }, mark),
-    make('span', { className: 'name' }, fileName(file, name)), make('small', {}, word(type)));
+// A row with the ending of the name as its sign.
+const fileRow = (type, file, name) => {
+  const shown = fileName(file, name);
+  const ending = /\.([a-z0-9]{1,4})$/i.exec(shown)?.[1] ?? '';
+  return make('span', { className: `row ${type}` }, make('span', { className: `sheet ${type}`, 'aria-hidden': 'true' }, ending.toUpperCase()),
+    make('span', { className: 'name' }, shown), make('small', {}, word(type)));
+};
 
 const image = (data) => {
   const file = string(data.file);
   const source = loadable(file, 'image/png');
-  const instead = () => fileRow('image', '🖼', file, string(data.summary));
+  const instead = () => fileRow('image', file, string(data.summary));
   if (!source) return instead();
   const e = make('img', { className: 'picture', alt: string(data.summary) || word('image'), referrerPolicy: 'no-referrer', loading: 'lazy', src: source });
   e.addEventListener('error', () => e.replaceWith(instead()), { once: true });
@@ -106,7 +110,7 @@ const video = (data) => {
 
 const file = (data) => {
   const address = string(data.file);
-  const row = fileRow('file', '📄', address, string(data.name));
+  const row = fileRow('file', address, string(data.name));
   return isWeb(address) ? link(address, row) : row;
 };
 
@@ -169,6 +173,8 @@ export const segments = (list, names, depth = 0) =>
     return look;
   });
 
+const short = new Map([['record', 'voice'], ['json', 'card'], ['music', 'card'], ['share', 'card']]);
+
 // A message in one line.
 export const summary = (list, names) =>
   (Array.isArray(list) ? list : []).filter((s) => s?.type !== 'reply').map((s) => {
@@ -176,5 +182,5 @@ export const summary = (list, names) =>
     if (s?.type === 'text') return string(data.text);
     if (s?.type === 'at') return `@${string(data.qq) === 'all' ? word('everyone') : names(string(data.qq))} `;
     if (s?.type === 'face') return faceText(data.id);
-    return `[${word({ record: 'voice', json: 'card', music: 'card', share: 'card' }[s?.type] ?? string(s?.type))}]`;
+    return `[${word(short.get(s?.type) ?? string(s?.type))}]`;
   }).join('').replace(/\s+/g, ' ').slice(0, 80);

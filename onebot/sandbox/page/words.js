@@ -3,7 +3,7 @@ const words = {
   zh: {
     other: 'English', chats: '聊天', groups: '群聊', privates: '私聊', panel: '调试面板', close: '关闭', cancel: '取消',
     messages: '消息', newest: '↓ 新消息', as: '发言人', mention: '@ 提及', send: '发送', text: '消息内容',
-    hint: '以所选成员的身份说话；Enter 发送，Shift+Enter 换行，@名字 提及', wire: '协议帧', peer: '对端行为',
+    hint: '说点什么…（Enter 发送，@名字 提及）', wire: '协议帧', peer: '对端行为',
     events: '事件', beats: '心跳', clear: '清空', no_frames: '机器人连上后，经过线路的每一帧都会出现在这里。',
     plays: '扮演的实现', profile: '实现', format: '消息格式', sign: '音乐签名', sign_up: '正常', sign_down: '失败', sign_unset: '未配置',
     bot_role: '机器人身份', member: '成员', admin: '管理员', owner: '群主', report_self: '上报自己的消息', heartbeat: '心跳',
@@ -18,11 +18,16 @@ const words = {
     gone: '原消息不在这里了', card: '卡片', private_with: (who) => `${who} 与机器人的私聊`, stranger: '不是机器人的好友',
     everyone: '全体成员', play: '播放', count_messages: (n) => `查看 ${n} 条转发消息`, nothing: '还没有消息，先说句话吧。',
     cut: (n) => `只显示开头，共 ${n} 字节`, times: (n) => `×${n}`, too_long: '内容太大，页面不显示',
+    // what the sandbox notes at a message (judge.c, cards.c); in English they are as it writes them
+    dropped: '被静默丢弃', 'as a literal CQ code': '被当作文字发出的 CQ 码', 'nobody sees it': '已接受但无人可见', ignored: '被忽略的字段',
+    'unknown id': '未知 id', 'empty text': '空文本', 'beside others': '与其他消息段混发', 'mention of a stranger': '提及了群外的人', 'mention of nobody': '提及失败',
+    'mention of 0': '提及 0', '@all as text': '@全体成员 变成文字', 'content and image change places': 'content 与 image 互换', 'shown as something else': '显示成别的内容',
+    'a card without sound': '卡片没有声音', 'an app that is in no table': '未知的应用 id', 'the card\'s url is no web address': '卡片链接不是网址', 'the card\'s audio is no web address': '卡片音频不是网址', 'the card\'s image is no web address': '卡片封面不是网址',
   },
   en: {
     other: '中文', chats: 'Chats', groups: 'Groups', privates: 'Private', panel: 'Inspect', close: 'Close', cancel: 'Cancel',
     messages: 'Messages', newest: '↓ New messages', as: 'Speak as', mention: '@ Mention', send: 'Send', text: 'Message',
-    hint: 'Speak as the chosen member; Enter sends, Shift+Enter breaks the line, @name mentions', wire: 'Wire', peer: 'Peer',
+    hint: 'Say something… (Enter sends, @name mentions)', wire: 'Wire', peer: 'Peer',
     events: 'Events', beats: 'Heartbeats', clear: 'Clear', no_frames: 'Once a bot connects, every frame on the wire shows up here.',
     plays: 'What is played', profile: 'Implementation', format: 'Message form', sign: 'Card signing', sign_up: 'works', sign_down: 'fails', sign_unset: 'not set up',
     bot_role: 'The bot is', member: 'member', admin: 'admin', owner: 'owner', report_self: 'Report own messages', heartbeat: 'Heartbeat',
@@ -45,7 +50,7 @@ let language = stored() ?? (navigator.language.toLowerCase().startsWith('zh') ? 
 
 // The text of that name; with a value where it takes one.
 export const word = (name, value) => {
-  const found = words[language][name] ?? name;
+  const found = Object.hasOwn(words[language], name) ? words[language][name] : name;
   return typeof found === 'function' ? found(value) : found;
 };
 
