@@ -10,7 +10,8 @@ size_t schema_white_at(struct span s, size_t at);
 size_t schema_white_before(struct span s, size_t at);
 /* The first offset from at on, or s.len, where no white space begins. */
 size_t schema_white_skip(struct span s, size_t at);
-/* The smallest offset down to floor from where on all before at is white space. */
+/* The smallest offset down to floor (where a character begins) from where on all before at is white
+ * space. */
 size_t schema_white_back(struct span s, size_t at, size_t floor);
 struct span schema_white_trim(struct span s);
 struct span schema_white_trim_end(struct span s);
