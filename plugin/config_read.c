@@ -75,6 +75,12 @@ __attribute__((format(printf, 3, 4))) static void tell(struct loader *l, const s
   on_fault(l, node->place, (struct span) { line, length });
 }
 
+/* Words about a scalar that should have been a mapping. */
+static const char *hint(const struct rg_yaml *node)
+{
+  return node->kind == RG_YAML_SCALAR && node->plain ? rg_yaml_hint(node->text) : "";
+}
+
 static int by_place(const void *a, const void *b)
 {
   const struct rg_config_fault *x = a, *y = b;
@@ -300,8 +306,8 @@ static void read_layer(struct loader *l, const struct rg_yaml *key, uint64_t id,
   ret->path = m.path;
   if (map->faulty) return;
   if (map->kind != RG_YAML_MAP) {
-    tell(l, map, "%.*s: write the settings of this group below it, or {} for none", (int)m.path.len,
-         m.path.ptr);
+    tell(l, map, "%.*s: write the settings of this group below it, or {} for none%s",
+         (int)m.path.len, m.path.ptr, hint(map));
     return;
   }
   ret->map = map;
@@ -412,8 +418,8 @@ static void read_endpoint(struct loader *l, const struct rg_yaml *key, struct sp
   }
   if (map->kind != RG_YAML_MAP) {
     tell(l, map,
-         "%.*s: write the keys of this endpoint below it, like connect: ws://127.0.0.1:3001",
-         (int)m.path.len, m.path.ptr);
+         "%.*s: write the keys of this endpoint below it, like connect: ws://127.0.0.1:3001%s",
+         (int)m.path.len, m.path.ptr, hint(map));
     return;
   }
   read_section(l, &m, map, SPAN(""), m.path);
@@ -519,7 +525,8 @@ static void read_root(struct loader *l, const struct rg_yaml *root)
   if (root->faulty) return;
   if (root->kind == RG_YAML_SCALAR && root->plain && root->text.len == 0) return; /* only "---" */
   if (root->kind != RG_YAML_MAP) {
-    tell(l, root, "the file is a mapping of keys, like endpoints: and groups: below each other");
+    tell(l, root, "the file is a mapping of keys, like endpoints: and groups: below each other%s",
+         hint(root));
     return;
   }
   struct mapping m = { .scope = RG_SCOPE_TOP, .base = l->c };

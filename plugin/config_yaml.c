@@ -5,6 +5,7 @@
 
 struct reading {
   yaml_parser_t parser;
+  struct span text;
   struct arena *arena;
   rg_yaml_fault_fn *fault;
   void *ctx;
@@ -20,6 +21,40 @@ static void tell(struct reading *r, yaml_mark_t mark, const char *what)
   r->fault(r->ctx, place_of(mark), span_of(what));
 }
 
+const char *rg_yaml_hint(struct span line)
+{
+  size_t indent = 0, colons = 0;
+  while (indent < line.len && (line.ptr[indent] == ' ' || line.ptr[indent] == '\t')) indent++;
+  if (memchr(line.ptr, '\t', indent)) return " (indent with spaces, not with tabs)";
+  if (span_find(line, SPAN("：")) < line.len)
+    return " (behind a key stands an ordinary : and a space, not ：)";
+  for (size_t i = indent; i < line.len; i++) {
+    if (line.ptr[i] != ':') continue;
+    if (i + 1 == line.len || line.ptr[i + 1] == ' ') return "";
+    colons++;
+  }
+  return colons > 0 ? " (behind the : of a key stands a space)" : "";
+}
+
+/* The line of that number, from 0. */
+static struct span line_of(struct span text, size_t number)
+{
+  for (size_t line = 0;; line++) {
+    size_t n = 0;
+    while (n < text.len && text.ptr[n] != '\n' && text.ptr[n] != '\r') n++;
+    if (line == number || n == text.len) return (struct span) { text.ptr, n };
+    n += 1 + (n + 1 < text.len && text.ptr[n] == '\r' && text.ptr[n + 1] == '\n');
+    text = (struct span) { text.ptr + n, text.len - n };
+  }
+}
+
+/* The hint of the line of a fault, else of the one above it, where libyaml often sees it late. */
+static const char *hint_at(const struct reading *r, size_t line)
+{
+  const char *hint = rg_yaml_hint(line_of(r->text, line));
+  return *hint || line == 0 ? hint : rg_yaml_hint(line_of(r->text, line - 1));
+}
+
 /* What libyaml says, as a sentence with its place. */
 static void tell_syntax(struct reading *r)
 {
@@ -30,11 +65,12 @@ static void tell_syntax(struct reading *r)
   }
   struct span what;
   const char *problem = p->problem ? p->problem : "cannot be read";
+  const char *hint = hint_at(r, p->problem_mark.line);
   if (p->context && p->context_mark.line != p->problem_mark.line)
-    what = arena_printf(r->arena, "not valid YAML: %s (%s that begins in line %zu)", problem,
-                        p->context, p->context_mark.line + 1);
+    what = arena_printf(r->arena, "not valid YAML: %s (%s that begins in line %zu)%s", problem,
+                        p->context, p->context_mark.line + 1, hint);
   else
-    what = arena_printf(r->arena, "not valid YAML: %s", problem);
+    what = arena_printf(r->arena, "not valid YAML: %s%s", problem, hint);
   r->fault(r->ctx, place_of(p->problem_mark), what);
 }
 
@@ -247,7 +283,7 @@ bool rg_yaml_read(struct span text, struct arena *arena, rg_yaml_fault_fn *fault
     return false;
   }
   if (has_tag_directive(text, fault, ctx)) return false;
-  struct reading r = { .arena = arena, .fault = fault, .ctx = ctx };
+  struct reading r = { .text = text, .arena = arena, .fault = fault, .ctx = ctx };
   if (!yaml_parser_initialize(&r.parser)) {
     fault(ctx, start, SPAN("out of memory"));
     return false;

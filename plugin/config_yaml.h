@@ -25,6 +25,10 @@ struct rg_yaml {
   struct rg_yaml *next;
 };
 
+/* What is usually wrong with a line, or with a scalar where a mapping should be: a tab, a full-width
+ * colon, no space behind the colon. "" or words to be put behind a fault. */
+const char *rg_yaml_hint(struct span line);
+
 /* what lives in the arena. */
 typedef void rg_yaml_fault_fn(void *ctx, struct rg_text_place place, struct span what);
 
