@@ -282,7 +282,8 @@ static struct lws_context *create_context(struct ob_service *s)
     .gid = (gid_t)-1,
     .uid = (uid_t)-1,
   };
-  if (s->options.tls) info.options |= LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT;
+  /* no DO_SSL_GLOBAL_INIT: OpenSSL 3 needs none, the clients' TLS vhosts ask for it themselves, and
+     it would move the indexes under which the other services of the process find their data */
   /* lws ignores SIGPIPE for the whole process; the host's choice is given back: on this thread
    * every signal is blocked anyway */
   struct sigaction before;
