@@ -105,11 +105,11 @@ export class Bot extends Socket {
 export const text = (words) => [{ type: 'text', data: { text: words } }];
 
 export class Sandbox {
-  // options: profile, token, port
-  static async start({ profile = 'napcat', token = 'secret', port = 0 } = {}) {
+  static async start({ profile = 'napcat', token = 'secret', port = 0, pageToken } = {}) {
     if (!program) throw new Error('no program: build it with ./test or set REPLYGATE');
     const s = new Sandbox();
-    s.child = spawn(program, ['sandbox', '--json', '--profile', profile, '--token', token, '--port', String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const page = pageToken ? ['--page-token', pageToken] : [];
+    s.child = spawn(program, ['sandbox', '--json', '--profile', profile, '--token', token, '--port', String(port), ...page], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await Promise.race([
       once(createInterface({ input: s.child.stdout }), 'line'),
       once(s.child, 'exit').then(([code]) => { throw new Error(`the sandbox ended with ${code}`); }),
