@@ -8,8 +8,7 @@ static struct span cut(struct span *s, const char *stops)
   size_t n = 0;
   while (n < s->len && !(s->ptr[n] && strchr(stops, s->ptr[n]))) n++;
   struct span part = { s->ptr, n };
-  s->ptr += n;
-  s->len -= n;
+  if (n > 0) *s = (struct span) { s->ptr + n, s->len - n }; /* ptr may be NULL */
   return part;
 }
 
