@@ -370,6 +370,7 @@ static void act(struct act *a)
 static uint64_t group_of(const struct ob_event *event)
 {
   int64_t id;
+  if (event->group_id.len == 0) return 0;
   return ob_id_read(event->group_id, &id) && id > 0 ? (uint64_t)id : 0;
 }
 

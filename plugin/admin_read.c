@@ -107,6 +107,7 @@ enum rg_rank rg_command_rank(const struct ob_event *event, const struct rg_view 
                              const struct rg_ids *own)
 {
   int64_t number;
+  if (event->user_id.len == 0) return RG_RANK_NONE;
   if (!ob_id_read(event->user_id, &number) || number <= 0) return RG_RANK_NONE;
   uint64_t user = (uint64_t)number;
   if (is_anonymous(event, user)) return RG_RANK_NONE;
