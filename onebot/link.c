@@ -43,7 +43,7 @@ struct ob_link {
   const struct ob_carrier *carrier;
   void *wire;                      /* NULL: none */
   bool version_known, login_known; /* or given up on */
-  bool proven, ever_proven, unwanted;
+  bool proven, ever_proven, unwanted, paused;
   unsigned heartbeat_ms; /* 0: none seen */
   unsigned faults;
   uint64_t heard_ms, pinged_ms; /* pinged_ms 0: no ping is out */
@@ -277,7 +277,10 @@ void ob_link_call(struct ob_link *l, struct span action, struct span params, uns
 
 void ob_link_pause(struct ob_link *l, bool pause)
 {
-  if (l->wire) l->carrier->pause(l->wire, pause);
+  if (!l->wire) return;
+  l->paused = pause;
+  l->heard_ms = ob_now_ms(); /* the silence in between was ours */
+  l->carrier->pause(l->wire, pause);
 }
 
 /* ---- silence ---- */
@@ -300,8 +303,8 @@ static void on_watch(struct ob_timer *t)
   uint64_t now = ob_now_ms(), silence = now - l->heard_ms;
   unsigned limit = l->heartbeat_ms ? HEARTBEATS * l->heartbeat_ms : l->options.ping_ms;
   if (l->heard_ms >= l->pinged_ms) l->pinged_ms = 0;
-  if (silence < limit) {
-    arm_watch(l, silence);
+  if (silence < limit || l->paused) {
+    arm_watch(l, silence < limit ? silence : 0);
   } else if (!l->heartbeat_ms && !l->pinged_ms) {
     l->pinged_ms = now;
     l->carrier->ping(l->wire);
@@ -559,7 +562,7 @@ void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
   if (l->closed) return;
   l->carrier = carrier;
   l->wire = wire;
-  l->version_known = l->login_known = l->proven = l->unwanted = false;
+  l->version_known = l->login_known = l->proven = l->unwanted = l->paused = false;
   l->pinged_ms = 0;
   l->profile = NULL;
   l->self_id[0] = l->version[0] = 0;

@@ -1002,13 +1002,16 @@ Test(client, stops_reading_while_paused)
   struct side t;
   struct peer_in in;
   char echo[64];
-  begin(&t, "", NULL, NULL);
+  struct ob_client_timing timing = quick;
+  timing.ping = 60;
+  begin(&t, "", NULL, &timing);
   int fd = ready(&t, &in);
   ob_service_run(t.s, pause_link, &t.end);
   peer_text(fd, false, "{\"post_type\":\"notice\"}");
-  cr_expect(!peer_reached_in(&t.end.events, 2, 200));
+  cr_expect(!peer_reached_in(&t.end.events, 2, 300), "and the silence is not taken for death");
   call(&t, "meanwhile", "{}", 60000);
   next_request(&in, fd, "meanwhile", echo);
+  cr_expect_eq(ob_client_state(t.end.client), OB_LINK_READY);
   cr_expect(!peer_reached_in(&t.end.events, 2, 100));
   ob_service_run(t.s, resume_link, &t.end);
   cr_expect(peer_reached(&t.end.events, 2));
