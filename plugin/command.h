@@ -16,6 +16,7 @@ typedef int rg_command_fn(int argc, char **argv);
 rg_command_fn rg_command_check, rg_command_plan, rg_command_schema,
     rg_command_instruction;      /* command_judge.c */
 rg_command_fn rg_command_config; /* command_config.c */
+rg_command_fn rg_command_doctor; /* command_doctor.c */
 rg_command_fn rg_command_faces;  /* command_faces.c */
 rg_command_fn rg_command_run;    /* command_run.c */
 

@@ -21,6 +21,8 @@ static int command_eval(int argc, char **argv);
 static const struct command commands[] = {
   { "config", rg_command_config, "CONFIG",
     "checks a configuration, prints what holds in each group" },
+  { "doctor", rg_command_doctor, "CONFIG [--try USER]",
+    "connects to every endpoint and says what holds there and what to do about it" },
   { "faces", rg_command_faces, "[TEXT]", "looks reactions up" },
   { "eval", command_eval, "KIND", "one JSON case a line on stdin, one result a line on stdout" },
 };
