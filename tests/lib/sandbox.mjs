@@ -1,13 +1,15 @@
 // sandbox: starts `replygate sandbox` and speaks to it: as the page does (orders and pushes) and as a
 // bot does (calls, answers, events).
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
 
-const root = fileURLToPath(new URL('../../', import.meta.url));
+export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 // The program under test: $REPLYGATE, or what ./test and ./run built.
 export const program = [process.env.REPLYGATE, `${root}build-test/replygate`, `${root}build/replygate`].find((p) => p && existsSync(p));
@@ -49,7 +51,7 @@ export class Socket {
   take(text) {
     let json;
     try { json = JSON.parse(text); } catch { json = null; }
-    this.frames.push({ text, json });
+    this.frames.push({ text, json, at: Date.now() });
   }
   send(value) { this.socket.send(typeof value === 'string' ? value : JSON.stringify(value)); }
   close() { this.socket.terminate(); }
@@ -146,5 +148,39 @@ export class Sandbox {
   wire(way) { return this.pushes('frame').filter((f) => f.way === way).map((f) => JSON.parse(f.text)); }
   bot(path = '', { token = this.access_token, headers = {} } = {}) {
     return new Bot(`ws://127.0.0.1:${this.port}/${path}`, { headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers } }).open();
+  }
+}
+
+// `replygate run`, with the sandbox of its own or (config) against another.
+export class Run {
+  // config: the text of a configuration; script: a file
+  static async start({ config, script, environment = {} } = {}) {
+    const r = new Run();
+    r.folder = mkdtempSync(join(tmpdir(), 'replygate-run-'));
+    const argv = ['run'];
+    if (config !== undefined) {
+      writeFileSync(join(r.folder, 'gate.yaml'), config);
+      argv.push(join(r.folder, 'gate.yaml'));
+    }
+    if (script) argv.push('--script', script);
+    r.log = '';
+    r.child = spawn(program, argv, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, TMPDIR: r.folder, ...environment } });
+    r.child.stderr.on('data', (d) => { r.log += d; });
+    r.out = '';
+    r.child.stdout.on('data', (d) => { r.out += d; });
+    await until('the first line of replygate run', () => {
+      if (r.child.exitCode !== null) throw new Error(`replygate run ended with ${r.child.exitCode}: ${r.log}`);
+      return r.out.includes('\n');
+    });
+    r.page = /http:\/\/\S+/.exec(r.out)?.[0];
+    return r;
+  }
+  async stop() {
+    if (this.child.exitCode === null) {
+      this.child.kill('SIGTERM');
+      await once(this.child, 'exit');
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+    return this.child.exitCode;
   }
 }
