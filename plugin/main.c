@@ -6,8 +6,10 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "onebot/sandbox/sandbox.h"
 #include "plugin/command.h"
 #include "plugin/eval.h"
+#include "plugin/process.h"
 #include "plugin/replygate.h"
 
 struct command {
@@ -18,12 +20,19 @@ struct command {
 
 static int command_eval(int argc, char **argv);
 
+static int command_sandbox(int argc, char **argv)
+{
+  return ob_sandbox_main(argc, argv, &rg_process);
+}
+
 static const struct command commands[] = {
   { "config", rg_command_config, "CONFIG",
     "checks a configuration, prints what holds in each group" },
   { "doctor", rg_command_doctor, "CONFIG [--try USER]",
     "connects to every endpoint and says what holds there and what to do about it" },
   { "faces", rg_command_faces, "[TEXT]", "looks reactions up" },
+  { "sandbox", command_sandbox, "[--port N] [--profile NAME] [--json] …",
+    "a OneBot endpoint without QQ, with a page that shows its chats" },
   { "eval", command_eval, "KIND", "one JSON case a line on stdin, one result a line on stdout" },
 };
 
