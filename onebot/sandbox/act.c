@@ -1,3 +1,4 @@
+/* act: the table of actions, and those that only read (act.h). */
 #include "onebot/sandbox/act.h"
 
 #include "onebot/id.h"

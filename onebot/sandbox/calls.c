@@ -1,3 +1,4 @@
+/* calls: see calls.h. */
 #include "onebot/sandbox/calls.h"
 
 #include <stdlib.h>

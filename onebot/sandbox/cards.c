@@ -1,3 +1,4 @@
+/* cards: music cards and json cards, with or without a sign service (judge.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>

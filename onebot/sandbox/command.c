@@ -1,3 +1,4 @@
+/* command: `replygate sandbox` (sandbox.h). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* control: see control.h. */
 #include "onebot/sandbox/control.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* cq: see cq.h. */
 #include "onebot/sandbox/cq.h"
 
 static const struct escape {

@@ -1,3 +1,4 @@
+/* fault: see fault.h. */
 #include "onebot/sandbox/fault.h"
 
 #include "onebot/id.h"

@@ -1,3 +1,4 @@
+/* judge: see judge.h. */
 #include "onebot/sandbox/judge.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* played: see played.h. */
 #include "onebot/sandbox/played.h"
 
 #include "onebot/id.h"

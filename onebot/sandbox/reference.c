@@ -1,3 +1,4 @@
+/* reference: see reference.h. */
 #include "onebot/sandbox/reference.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* sandbox: the listener: who may connect, and the page (sandbox.h). */
 #include "onebot/sandbox/sandbox.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* send: the actions that leave something in a chat: messages, forwards, files, reactions, recalls
+ * (act.h). */
 #include <inttypes.h>
 #include <stdio.h>
 

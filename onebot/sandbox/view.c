@@ -1,3 +1,4 @@
+/* view: see view.h. */
 #include "onebot/sandbox/view.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* wire: see wire.h. */
 #include "onebot/sandbox/wire.h"
 
 #include <inttypes.h>

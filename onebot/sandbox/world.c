@@ -1,3 +1,4 @@
+/* world: see world.h. */
 #include "onebot/sandbox/world.h"
 
 #include <stdlib.h>
