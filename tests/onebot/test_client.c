@@ -408,6 +408,42 @@ Test(client, refuses_calls_that_it_cannot_send)
   end(&t);
 }
 
+Test(client, keeps_to_the_largest_frame_of_its_peer)
+{
+  struct side t;
+  struct peer_in in;
+  struct schema_error error = { 0 };
+  struct ob_profile small = ob_profiles[OB_SPEC];
+  char url[64], params[200], echo[64];
+  small.frame_max = 149;
+  t.s = peer_service(&t.log);
+  t.listening = peer_listen(&t.port);
+  init_end(&t.end);
+  snprintf(url, sizeof url, "ws://127.0.0.1:%u", t.port);
+  struct ob_client_options o = {
+    .url = url, .profile = &small, .on = { &t.end, on_state, on_event }, .timing = quick
+  };
+  cr_assert_eq(ob_client_open(t.s, &o, &t.end.client, &error), SCHEMA_OK);
+  int fd = ready(&t, &in);
+  cr_expect_eq(ob_client_profile(t.end.client), &small, "a given profile is not detected over");
+  /* {"action":"x","params":…,"echo":"rg…"} is 56 bytes and the params */
+  memset(params, 'a', sizeof params);
+  params[0] = params[92] = '"';
+  params[93] = 0;
+  call(&t, "x", params, 60000);
+  next_request(&in, fd, "x", echo);
+  cr_expect_eq(in.frames.payload.len, 149);
+  params[92] = 'a';
+  params[93] = '"';
+  params[94] = 0;
+  call(&t, "x", params, 60000);
+  cr_expect_eq(t.end.answers.n, 1);
+  cr_expect_eq(t.end.answer[0], OB_ANSWER_NOT_WRITTEN);
+  peer_in_done(&in);
+  close(fd);
+  end(&t);
+}
+
 static void many_calls(void *arg)
 {
   struct end *e = arg;
@@ -776,7 +812,7 @@ Test(client, takes_three_missed_heartbeats_for_death)
             "{\"post_type\":\"meta_event\",\"meta_event_type\":\"heartbeat\",\"interval\":1000}");
   cr_expect_eq(peer_next(&in, fd), OB_FRAME_CLOSE);
   uint64_t took = ob_now_ms() - before;
-  cr_expect(took >= 2900 && took < 4500, "%d ms", (int)took);
+  cr_expect(took >= 2900 && took < 6000, "%d ms", (int)took);
   peer_in_done(&in);
   close(fd);
   end(&t);
@@ -832,7 +868,7 @@ Test(client, waits_longer_with_every_failure)
   static const int least[] = { 40, 80, 160, 160, 160 };
   for (int i = 0; i < 5; i++) {
     int waited = (int)(at[i + 1] - at[i]);
-    cr_expect(waited >= least[i] && waited < least[i] * 3 / 2 + 120, "%d: %d ms", i, waited);
+    cr_expect(waited >= least[i] && waited < least[i] * 3 / 2 + 400, "%d: %d ms", i, waited);
   }
   end(&t);
 }
@@ -843,7 +879,7 @@ Test(client, does_not_take_an_upgrade_for_success)
   struct peer_in in;
   uint64_t at[4];
   struct ob_client_timing timing = quick;
-  timing.backoff_min = 40;
+  timing.backoff_min = 100;
   timing.backoff_max = 1000;
   begin(&t, "", NULL, &timing);
   int fd = ready(&t, &in); /* so that later hang-ups are no refusals */
@@ -854,7 +890,7 @@ Test(client, does_not_take_an_upgrade_for_success)
     at[i] = ob_now_ms();
     peer_in_done(&in);
   }
-  cr_expect_gt(at[3] - at[2], at[1] - at[0] + 20, "%d %d", (int)(at[3] - at[2]),
+  cr_expect_gt(at[3] - at[2], at[1] - at[0] + 50, "%d %d", (int)(at[3] - at[2]),
                (int)(at[1] - at[0]));
   close(fd);
   end(&t);
@@ -872,7 +908,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
   *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
   bool numeric = hints && (hints->ai_flags & AI_NUMERICHOST);
   if (slow_names && !numeric && strcmp(name, "slow.test") == 0) {
-    usleep(1500000);
+    usleep(3000000);
     return EAI_AGAIN;
   }
   if (!numeric && strcmp(name, "unknown.test") == 0) return EAI_NONAME;
@@ -895,7 +931,7 @@ Test(client, is_not_stalled_by_a_name_that_does_not_resolve)
   uint64_t before = ob_now_ms();
   open_client(t.s, &t.end, url, NULL, NULL);
   int fd = ready(&t, &in);
-  cr_expect_lt(ob_now_ms() - before, 1000);
+  cr_expect_lt(ob_now_ms() - before, 2000);
   cr_expect(came(&unknown, OB_LINK_DOWN, "unknown.test: the name is not known"));
   cr_expect_eq(slow.states.n, 0);
   cr_expect(came(&slow, OB_LINK_DOWN, "slow.test: no name server answers"));
@@ -904,7 +940,7 @@ Test(client, is_not_stalled_by_a_name_that_does_not_resolve)
   before = ob_now_ms();
   usleep(100000); /* the slow one is asked again */
   end(&t);
-  cr_expect_lt(ob_now_ms() - before, 1000, "stopping does not wait for names");
+  cr_expect_lt(ob_now_ms() - before, 2000, "stopping does not wait for names");
 }
 
 Test(client, serves_two_endpoints_at_once)
@@ -974,7 +1010,7 @@ Test(client, writes_although_the_peer_floods)
     uint64_t before = ob_now_ms();
     call(&t, "ask", "{}", 60000);
     next_request(&in, fd, "ask", echo);
-    cr_expect_lt(ob_now_ms() - before, 500, "%d", i);
+    cr_expect_lt(ob_now_ms() - before, 2000, "%d", i);
   }
   f.stop = true;
   pthread_join(thread, NULL);

@@ -1,3 +1,4 @@
+#include "onebot/client.h"
 #include "onebot/server.h"
 #include "tests/lib/peer.h"
 
@@ -396,5 +397,23 @@ Test(server, carries_large_actions_in_fragments)
   free(params);
   peer_in_done(&in);
   close(fd);
+  end(&t);
+}
+
+Test(server, is_reached_over_ipv6)
+{
+  struct seen t, client = { .states = PEER_COUNT, .events = PEER_COUNT, .answers = PEER_COUNT };
+  struct schema_error e = { 0 };
+  struct ob_server *v = NULL;
+  struct ob_client *c = NULL;
+  char url[64];
+  begin(&t, "", "");
+  struct ob_server_options o = { .host = "::1", .on = { &t, on_state, on_event } };
+  cr_assert_eq(ob_server_open(t.s, &o, &v, &e), SCHEMA_OK, "%s", e.what);
+  snprintf(url, sizeof url, "ws://[::1]:%u/x", ob_server_port(v));
+  struct ob_client_options dial = { .url = url, .on = { &client, on_state, on_event } };
+  cr_assert_eq(ob_client_open(t.s, &dial, &c, &e), SCHEMA_OK, "%s", e.what);
+  /* our client has no account to show */
+  cr_expect(came(&client, OB_LINK_REFUSED, "/x answers HTTP 400"));
   end(&t);
 }
