@@ -132,8 +132,8 @@ enum schema_code schema_answer_read(const struct schema_answer_search *search, s
                                     struct schema_answer *ret)
 {
   enum schema_code code = read_bracketed(search, text, NULL, ret);
-  bool lexical = code == SCHEMA_ESYNTAX || code == SCHEMA_ETRUNCATED || code == SCHEMA_ESURROGATE ||
-                 code == SCHEMA_EUNKNOWN || code == SCHEMA_EUTF8;
+  bool lexical = code == SCHEMA_ESYNTAX || code == SCHEMA_ESURROGATE || code == SCHEMA_EUNKNOWN ||
+                 code == SCHEMA_EUTF8;
   if (lexical) code = read_leniently(search, text, ret);
   ret->kind = code == SCHEMA_OK ? SCHEMA_ANSWER_REPLY : SCHEMA_ANSWER_BROKEN;
   if (code != SCHEMA_OK) return code;

@@ -95,24 +95,45 @@ static bool starts(struct span text, size_t at, const char *what)
 static const struct {
   const char *open, *close;
 } quotes[] = {
-  { "\"", "\"" }, { "\\\"", "\\\"" }, { "'", "'" }, { "“", "”" }, { "”", "”" }, { "「", "」" },
+  { "\\\"", "\\\"" },
+  { "“", "”" },
+  { "”", "”" },
+  { "「", "」" },
 };
+
+/* Where the string ends that began before byte at with a plain quote; text.len: nowhere. */
+static size_t find_quote(struct span text, size_t at, char quote)
+{
+  while (at < text.len) {
+    const char *hit = memchr(text.ptr + at, quote, text.len - at);
+    if (!hit) return text.len;
+    size_t end = (size_t)(hit - text.ptr), slashes = 0;
+    while (end - slashes > at && text.ptr[end - slashes - 1] == '\\') slashes++;
+    if (slashes % 2 == 0) return end;
+    at = end + 1;
+  }
+  return text.len;
+}
 
 /* Reads the string at byte at. *retbehind is text.len where it is not closed. */
 static bool read_quoted(struct span text, size_t at, struct span *ret, size_t *retbehind)
 {
-  for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {
-    if (!starts(text, at, quotes[i].open)) continue;
-    size_t begin = at + strlen(quotes[i].open), p = begin;
-    const char *close = quotes[i].close;
-    while (p < text.len && !starts(text, p, close))
-      p += text.ptr[p] == '\\' && *close != '\\' ? 2 : 1;
-    if (p > text.len) p = text.len;
-    *ret = (struct span) { text.ptr + begin, p - begin };
-    *retbehind = p < text.len ? p + strlen(close) : text.len;
-    return true;
+  size_t begin = at + 1, end = text.len, n = 1;
+  char c = text.ptr[at];
+  if (c == '"' || c == '\'') {
+    end = find_quote(text, begin, c);
+  } else {
+    size_t i = 0, count = sizeof quotes / sizeof *quotes;
+    while (i < count && !starts(text, at, quotes[i].open)) i++;
+    if (i == count) return false;
+    begin = at + strlen(quotes[i].open);
+    struct span rest = { text.ptr + begin, text.len - begin }, close = span_of(quotes[i].close);
+    end = begin + span_find(rest, close);
+    n = close.len;
   }
-  return false;
+  *ret = (struct span) { text.ptr + begin, end - begin };
+  *retbehind = end < text.len ? end + n : text.len;
+  return true;
 }
 
 static unsigned key_bit(struct span key)
@@ -125,8 +146,10 @@ static unsigned key_bit(struct span key)
     if (len == sizeof word) return 0;
     word[len++] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
   }
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (strlen(keys[i].word) == len && memcmp(keys[i].word, word, len) == 0) return keys[i].bit;
+  for (size_t i = 0; len && i < sizeof keys / sizeof *keys; i++)
+    if (keys[i].word[0] == word[0] && strlen(keys[i].word) == len &&
+        memcmp(keys[i].word, word, len) == 0)
+      return keys[i].bit;
   return 0;
 }
 

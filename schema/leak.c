@@ -117,7 +117,8 @@ struct find {
 static bool find_shape(struct span text, size_t begin, struct find *ret)
 {
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    if (!starts_at(text, begin, shapes[i].prefix)) continue;
+    if (shapes[i].prefix[0] != text.ptr[begin] || !starts_at(text, begin, shapes[i].prefix))
+      continue;
     size_t from = begin + strlen(shapes[i].prefix), to = from;
     while (to < text.len && is_of(text.ptr[to], shapes[i].chars)) to++;
     struct span tail = { text.ptr + from, to - from };
@@ -331,22 +332,15 @@ static bool find_private_path(struct span text, size_t at, const struct schema_p
 
 /* ---- all together ---- */
 
-/* What may begin at a byte: a word is looked at as a whole, the others by themselves. */
-static bool find_at(struct span text, size_t at, size_t *seen, size_t *retnext, struct find *ret)
+/* What the word [at, end) may be or begin. */
+static bool find_in_word(struct span text, size_t at, size_t end, size_t *seen, struct find *ret)
 {
-  char c = text.ptr[at];
-  *retnext = at + 1;
-  if (c == ':') return find_userinfo(text, at, ret);
-  if (c == '-' && find_private_key(text, at, ret)) return true;
-  if (!is_word(c)) return false;
-  size_t end = at;
-  while (end < text.len && is_word(text.ptr[end])) end++;
-  *retnext = end;
   while (at < end && text.ptr[at] == '-') at++;
-  if (end - at >= SECRET_MIN && find_shape(text, at, ret)) return true;
-  return find_web_token(text, at, ret) || find_bot_token(text, at, end, ret) ||
-         find_base64(text, at, seen, ret) || find_pair(text, at, end, ret) ||
-         find_bearer(text, at, end, ret);
+  size_t n = end - at;
+  if (n >= SECRET_MIN && (find_shape(text, at, ret) || find_base64(text, at, seen, ret)))
+    return true;
+  return (n >= 13 && find_web_token(text, at, ret)) || find_pair(text, at, end, ret) ||
+         find_bot_token(text, at, end, ret) || find_bearer(text, at, end, ret);
 }
 
 enum schema_leak schema_leak_mask(struct span text, const struct schema_private *hide, size_t at,
@@ -361,9 +355,18 @@ enum schema_leak schema_leak_mask(struct span text, const struct schema_private 
   *ret = text;
   buf_init(&out, text.len < SIZE_MAX / 8 ? text.len * LONGER + 16 : SIZE_MAX / 2);
   for (size_t i = 0; i < text.len; i = next) {
-    bool here = find_at(text, i, &seen, &next, &find) && find.begin >= done;
-    if (!here && hide) here = find_private_path(text, i, hide, &find) && find.begin >= done;
-    if (!here) continue;
+    char c = text.ptr[i];
+    bool here = false;
+    next = i + 1;
+    if (is_word(c)) {
+      while (next < text.len && is_word(text.ptr[next])) next++;
+      here = find_in_word(text, i, next, &seen, &find) ||
+             (c == '-' && find_private_key(text, i, &find));
+    } else if (c == ':') {
+      here = find_userinfo(text, i, &find);
+    }
+    if (!here && hide) here = find_private_path(text, i, hide, &find);
+    if (!here || find.begin < done) continue;
     masked = true;
     schema_repairs_add(repairs, find.kind, at);
     buf_add(&out, (struct span) { text.ptr + done, find.begin - done });
@@ -389,7 +392,7 @@ bool schema_leak_in_address(struct span address)
     if (c == ':' && find_userinfo(address, i, &find)) return true;
     if (!is_word(c)) continue;
     while (next < address.len && is_word(address.ptr[next])) next++;
-    if (find_shape(address, i, &find)) return true;
+    if (next - i >= SECRET_MIN && find_shape(address, i, &find)) return true;
   }
   return false;
 }

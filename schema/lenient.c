@@ -42,10 +42,15 @@ static size_t punctuation_at(const char *p, const char *end, char *ret)
 {
   *ret = 0;
   if (p >= end) return 0;
-  if (!(*p & 0x80)) {
-    if (!memchr("{}[]:,", *p, 6)) return 0;
-    *ret = *p;
-    return 1;
+  switch (*p) {
+  case '{':
+  case '}':
+  case '[':
+  case ']':
+  case ':':
+  case ',': *ret = *p; return 1;
+  default:
+    if (!(*p & 0x80)) return 0;
   }
   for (size_t i = 0; i < sizeof punctuation / sizeof *punctuation; i++) {
     size_t n = starts(p, end, punctuation[i].bytes);
@@ -125,6 +130,7 @@ static size_t junk_at(const char *p, const char *end, enum schema_repair_kind *r
   size_t n;
   *retkind = SCHEMA_FIX_COUNT; /* white space of JSON: no repair */
   if (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t') return 1;
+  if (*p > ' ' && *p < 0x7F && *p != '/' && *p != '#') return 0;
   *retkind = SCHEMA_FIX_ANSI;
   if ((n = ansi_length(p, end))) return n;
   *retkind = SCHEMA_FIX_COMMENT;
@@ -206,6 +212,12 @@ static const char *find_close(const struct quotes *q, const char *p, const char 
                               size_t *retlen, bool *retdoubt)
 {
   *retdoubt = false;
+  *retlen = 1;
+  if (q == families) {
+    for (; p < end && *p != '"'; p++)
+      if (*p == '\\') p++;
+    return p < end ? p : NULL;
+  }
   for (; p < end; p++) {
     if (*p == '\\') {
       p++;
@@ -214,7 +226,7 @@ static const char *find_close(const struct quotes *q, const char *p, const char 
     size_t n = close_at(q, p, end);
     if (!n) continue;
     *retlen = n;
-    if (q == families || is_followed(p + n, end)) return p;
+    if (is_followed(p + n, end)) return p;
     *retdoubt = !q->inside || !starts(p, end, q->inside);
     if (*retdoubt) return NULL;
   }

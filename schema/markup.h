@@ -27,6 +27,23 @@ struct schema_mark {
   bool has_name;       /* one of them is called name */
 };
 
+/* Whether an opening bracket in some form can be at byte at: a quick no for the punctuation of CJK
+ * text, which shares its first bytes. */
+static inline bool schema_mark_may_begin(struct span text, size_t at)
+{
+  unsigned char next = at + 1 < text.len ? (unsigned char)text.ptr[at + 1] : 0;
+  unsigned char third = at + 2 < text.len ? (unsigned char)text.ptr[at + 2] : 0;
+  switch ((unsigned char)text.ptr[at]) {
+  case '<': return true;
+  case '&': return next == 'l' || next == '#';
+  case '\\': return next == 'u' || next == 'x';
+  case 0xE2: return (next == 0x80 && third == 0xB9) || (next == 0x9F && third == 0xA8);
+  case 0xE3: return next == 0x80 && third == 0x88;
+  case 0xEF: return next == 0xBC && third == 0x9C;
+  default: return false;
+  }
+}
+
 /* Reads the tag whose opening bracket stands at byte at. False: there is none. */
 bool schema_mark_read(struct span text, size_t at, struct schema_mark *ret);
 /* Whether the name, or its last part, is that word (given without separators). */

@@ -1,6 +1,7 @@
 #include "schema/polish.h"
 
 #include "schema/answer.h"
+#include "schema/glance.h"
 #include "schema/markup.h"
 #include "schema/prose.h"
 #include "schema/reasoning.h"
@@ -8,14 +9,18 @@
 
 #include <stdio.h>
 
+#define EVERYWHERE SIZE_MAX
+
 enum { NESTED_MAX = 4 }; /* a reply in a text in a reply …: deeper is no accident */
 
 struct polishing {
   const struct schema_offer *offer;
   const struct schema_private *hide;
+  bool hides; /* there are private paths */
   struct arena *arena;
   struct schema_repairs *repairs;
   struct schema_error *reterr;
+  size_t message, segment; /* where the polishing stands; EVERYWHERE: at all at once */
   unsigned nested;
   enum schema_polish result;
   bool thought; /* a segment was nothing but reasoning */
@@ -26,9 +31,13 @@ struct polishing {
   size_t segment_count, segment_cap;
 };
 
+/* The segment that is being looked at is at fault. */
 static bool refuse(struct polishing *p, enum schema_polish result, enum schema_code code,
-                   const char *path, const char *what)
+                   const char *what)
 {
+  char path[SCHEMA_PATH_MAX] = "$.messages";
+  if (p->message != EVERYWHERE)
+    snprintf(path, sizeof path, "$.messages[%zu].segments[%zu].data", p->message, p->segment);
   p->result = result;
   schema_fail(p->reterr, code, 0, path, what);
   return false;
@@ -36,7 +45,7 @@ static bool refuse(struct polishing *p, enum schema_polish result, enum schema_c
 
 static bool refuse_memory(struct polishing *p)
 {
-  return refuse(p, SCHEMA_POLISH_BLOCK, SCHEMA_ENOMEM, "$",
+  return refuse(p, SCHEMA_POLISH_BLOCK, SCHEMA_ENOMEM,
                 "the reply needs more memory than it may have");
 }
 
@@ -92,16 +101,19 @@ static bool end_message(struct polishing *p)
 
 /* ---- strings ---- */
 
-static bool check_call(struct polishing *p, struct span text, const char *path)
+/* seen: what a glance has shown. */
+static bool check_call(struct polishing *p, struct span text, unsigned seen)
 {
+  if (!(seen & SCHEMA_GLANCE_MARKUP)) return true;
   if (!schema_residue_tool_call(text, NULL)) return true;
-  return refuse(p, SCHEMA_POLISH_BLOCK, SCHEMA_ETOOLCALL, path,
+  return refuse(p, SCHEMA_POLISH_BLOCK, SCHEMA_ETOOLCALL,
                 "a tool call written as text; it never ran");
 }
 
 /* Masks what leaks in *text. */
-static bool mask(struct polishing *p, struct span *text)
+static bool mask(struct polishing *p, struct span *text, unsigned seen)
 {
+  if (!p->hides && !(seen & SCHEMA_GLANCE_SECRET)) return true;
   switch (schema_leak_mask(*text, p->hide, 0, p->arena, p->repairs, text)) {
   case SCHEMA_LEAK_NOMEM: return refuse_memory(p);
   case SCHEMA_LEAK_NONE:
@@ -110,18 +122,20 @@ static bool mask(struct polishing *p, struct span *text)
   return true;
 }
 
-static bool check_address(struct polishing *p, struct span address, const char *path)
+static bool check_address(struct polishing *p, struct span address, unsigned seen)
 {
+  if (!(seen & SCHEMA_GLANCE_SECRET)) return true;
   if (!schema_leak_in_address(address)) return true;
-  return refuse(p, SCHEMA_POLISH_BLOCK, SCHEMA_ELEAK, path, "an address with a secret in it");
+  return refuse(p, SCHEMA_POLISH_BLOCK, SCHEMA_ELEAK, "an address with a secret in it");
 }
 
 /* ---- words ---- */
 
-static bool add_words(struct polishing *p, const struct schema_segment *like, struct span text)
+static bool add_words(struct polishing *p, const struct schema_segment *like, struct span text,
+                      unsigned seen)
 {
   struct schema_segment segment = *like;
-  if (text.len == 0 || !mask(p, &text)) return p->result == SCHEMA_POLISHED;
+  if (text.len == 0 || !mask(p, &text, seen)) return p->result == SCHEMA_POLISHED;
   segment.text = text;
   return add_segment(p, &segment);
 }
@@ -137,7 +151,7 @@ static bool looks_nested(struct span text)
 }
 
 /* A text that is a whole reply: its messages come in the place of the text. *rettaken: it was. */
-static bool take_nested(struct polishing *p, struct span text, const char *path, bool *rettaken)
+static bool take_nested(struct polishing *p, struct span text, bool *rettaken)
 {
   bool fenced;
   struct span inner = schema_trim_blank(schema_prose_unfence(schema_trim_blank(text), &fenced));
@@ -149,7 +163,7 @@ static bool take_nested(struct polishing *p, struct span text, const char *path,
   enum schema_code code = schema_reply_read_from(
       p->offer, &reader, SCHEMA_REPLY_LEGACY | SCHEMA_REPLY_INTEGERS, &reply, NULL, p->reterr);
   if (code != SCHEMA_OK || schema_json_next(&reader) != SCHEMA_JSON_END || p->nested == NESTED_MAX)
-    return refuse(p, SCHEMA_POLISH_CORRECT, SCHEMA_ENOREPLY, path,
+    return refuse(p, SCHEMA_POLISH_CORRECT, SCHEMA_ENOREPLY,
                   "a text that is a broken reply object");
   schema_repairs_add(p->repairs, SCHEMA_FIX_NESTED_REPLY, 0);
   *rettaken = true;
@@ -174,37 +188,51 @@ static bool cut_reasoning(struct polishing *p, struct span *text)
 }
 
 static bool split_wrappers(struct polishing *p, const struct schema_segment *segment,
-                           struct span text)
+                           struct span text, unsigned seen)
 {
   struct span *texts;
   size_t count;
-  if (!memchr(text.ptr, '<', text.len)) return add_words(p, segment, text);
+  if (!memchr(text.ptr, '<', text.len)) return add_words(p, segment, text, seen);
   if (!schema_prose_split(text, false, p->arena, &texts, &count)) return refuse_memory(p);
-  if (count == 0) return add_words(p, segment, text);
+  if (count == 0) return add_words(p, segment, text, seen);
   schema_repairs_add(p->repairs, SCHEMA_FIX_TEXT_WRAPPER, 0);
   for (size_t i = 0; i < count; i++) {
     if (i && !end_message(p)) return false;
-    if (!add_words(p, segment, texts[i])) return false;
+    if (!add_words(p, segment, texts[i], seen)) return false;
   }
   return true;
 }
 
-static bool polish_words(struct polishing *p, const struct schema_segment *segment,
-                         const char *path)
+static bool polish_words(struct polishing *p, const struct schema_segment *segment)
 {
   struct span text = segment->text;
   bool taken;
-  if (!check_call(p, text, path) || !take_nested(p, text, path, &taken)) return false;
+  unsigned seen = schema_glance(text);
+  if (!(seen & SCHEMA_GLANCE_MARKUP)) return add_words(p, segment, text, seen);
+  if (!check_call(p, text, seen) || !take_nested(p, text, &taken)) return false;
   if (taken) return true;
   if (!cut_reasoning(p, &text)) return false;
   struct span bare = schema_prose_bare_end(text);
   if (bare.len < text.len) schema_repairs_add(p->repairs, SCHEMA_FIX_TEMPLATE_TOKEN, 0);
-  return split_wrappers(p, segment, bare);
+  return split_wrappers(p, segment, bare, seen);
 }
 
 /* ---- other segments ---- */
 
-static bool polish_keyboard(struct polishing *p, struct schema_segment *segment, const char *path)
+/* A string of one line that people read. */
+static bool polish_line(struct polishing *p, struct span *line)
+{
+  unsigned seen = schema_glance(*line);
+  return check_call(p, *line, seen) && mask(p, line, seen);
+}
+
+static bool polish_address(struct polishing *p, struct span address)
+{
+  unsigned seen = schema_glance(address);
+  return check_call(p, address, seen) && check_address(p, address, seen);
+}
+
+static bool polish_keyboard(struct polishing *p, struct schema_segment *segment)
 {
   size_t count = segment->keyboard.count;
   struct schema_row *rows = arena_zalloc(p->arena, count, sizeof *rows);
@@ -215,9 +243,7 @@ static bool polish_keyboard(struct polishing *p, struct schema_segment *segment,
     if (!buttons && row->count) return refuse_memory(p);
     for (size_t k = 0; k < row->count; k++) {
       buttons[k] = row->buttons[k];
-      if (!check_call(p, buttons[k].label, path) || !check_call(p, buttons[k].payload, path))
-        return false;
-      if (!mask(p, &buttons[k].label) || !mask(p, &buttons[k].payload)) return false;
+      if (!polish_line(p, &buttons[k].label) || !polish_line(p, &buttons[k].payload)) return false;
     }
     rows[i] = (struct schema_row) { buttons, row->count };
   }
@@ -230,16 +256,15 @@ static bool is_address_field(struct span name)
   return span_is(name, "url") || span_is(name, "image") || span_is(name, "audio");
 }
 
-static bool polish_share(struct polishing *p, struct schema_segment *segment, const char *path)
+static bool polish_share(struct polishing *p, struct schema_segment *segment)
 {
   size_t count = segment->share.count;
   struct schema_pair *fields = arena_zalloc(p->arena, count, sizeof *fields);
   if (!fields && count) return refuse_memory(p);
   for (size_t i = 0; i < count; i++) {
     fields[i] = segment->share.fields[i];
-    if (!check_call(p, fields[i].value, path)) return false;
-    bool ok = is_address_field(fields[i].name) ? check_address(p, fields[i].value, path)
-                                               : mask(p, &fields[i].value);
+    bool ok = is_address_field(fields[i].name) ? polish_address(p, fields[i].value)
+                                               : polish_line(p, &fields[i].value);
     if (!ok) return false;
   }
   segment->share.fields = fields;
@@ -247,31 +272,29 @@ static bool polish_share(struct polishing *p, struct schema_segment *segment, co
 }
 
 /* base64 is bytes: nobody reads it, and it may be large. */
-static bool polish_media(struct polishing *p, const struct schema_segment *segment,
-                         const char *path)
+static bool polish_media(struct polishing *p, const struct schema_segment *segment)
 {
   if (segment->media_kind == SCHEMA_MEDIA_BASE64) return true;
-  if (!check_call(p, segment->text, path)) return false;
-  return segment->media_kind != SCHEMA_MEDIA_URL || check_address(p, segment->text, path);
+  if (segment->media_kind == SCHEMA_MEDIA_URL) return polish_address(p, segment->text);
+  return check_call(p, segment->text, schema_glance(segment->text));
 }
 
-static bool polish_segment(struct polishing *p, const struct schema_segment *segment,
-                           const char *path)
+static bool polish_segment(struct polishing *p, const struct schema_segment *segment)
 {
   struct schema_segment copy = *segment;
   switch (schema_segment_types[segment->type].shape) {
   case SCHEMA_SHAPE_STRING:
-    if (segment->type != SCHEMA_MENTION) return polish_words(p, segment, path);
-    if (!check_call(p, segment->text, path)) return false;
+    if (segment->type != SCHEMA_MENTION) return polish_words(p, segment);
+    if (!check_call(p, segment->text, schema_glance(segment->text))) return false;
     break;
   case SCHEMA_SHAPE_MEDIA:
-    if (!polish_media(p, segment, path)) return false;
+    if (!polish_media(p, segment)) return false;
     break;
   case SCHEMA_SHAPE_KEYBOARD:
-    if (!polish_keyboard(p, &copy, path)) return false;
+    if (!polish_keyboard(p, &copy)) return false;
     break;
   case SCHEMA_SHAPE_SHARE:
-    if (!polish_share(p, &copy, path)) return false;
+    if (!polish_share(p, &copy)) return false;
     break;
   case SCHEMA_SHAPE_EMPTY: break;
   }
@@ -280,11 +303,10 @@ static bool polish_segment(struct polishing *p, const struct schema_segment *seg
 
 static bool polish_messages(struct polishing *p, const struct schema_reply *reply)
 {
-  char path[SCHEMA_PATH_MAX];
   for (size_t i = 0; i < reply->count; i++) {
     for (size_t k = 0; k < reply->messages[i].count; k++) {
-      snprintf(path, sizeof path, "$.messages[%zu].segments[%zu].data", i, k);
-      if (!polish_segment(p, &reply->messages[i].segments[k], path)) return false;
+      if (p->nested == 0) p->message = i, p->segment = k;
+      if (!polish_segment(p, &reply->messages[i].segments[k])) return false;
     }
     if (!end_message(p)) return false;
   }
@@ -314,9 +336,43 @@ static bool check_joined(struct polishing *p, const struct schema_reply *reply)
     }
     if (all.len && all.ptr[all.len - 1] != '\n') buf_add_char(&all, '\n');
   }
-  bool ok = all.failed ? refuse_memory(p) : check_call(p, buf_span(&all), "$.messages");
+  p->message = EVERYWHERE;
+  bool ok =
+      all.failed ? refuse_memory(p) : check_call(p, buf_span(&all), schema_glance(buf_span(&all)));
   buf_done(&all);
   return ok;
+}
+
+/* ---- most replies have nothing ---- */
+
+/* The bits of what may be in the strings of a segment. */
+static unsigned glance_at(const struct schema_segment *s)
+{
+  unsigned seen = 0;
+  switch (schema_segment_types[s->type].shape) {
+  case SCHEMA_SHAPE_STRING: return schema_glance(s->text);
+  case SCHEMA_SHAPE_MEDIA: return s->media_kind == SCHEMA_MEDIA_BASE64 ? 0 : schema_glance(s->text);
+  case SCHEMA_SHAPE_KEYBOARD:
+    for (size_t i = 0; i < s->keyboard.count; i++)
+      for (size_t k = 0; k < s->keyboard.rows[i].count; k++)
+        seen |= schema_glance(s->keyboard.rows[i].buttons[k].label) |
+                schema_glance(s->keyboard.rows[i].buttons[k].payload);
+    return seen;
+  case SCHEMA_SHAPE_SHARE:
+    for (size_t i = 0; i < s->share.count; i++) seen |= schema_glance(s->share.fields[i].value);
+    return seen;
+  case SCHEMA_SHAPE_EMPTY: break;
+  }
+  return seen;
+}
+
+static unsigned glance_at_all(const struct schema_reply *reply)
+{
+  unsigned seen = 0;
+  for (size_t i = 0; i < reply->count; i++)
+    for (size_t k = 0; k < reply->messages[i].count; k++)
+      seen |= glance_at(&reply->messages[i].segments[k]);
+  return seen;
 }
 
 enum schema_polish schema_polish_reply(const struct schema_offer *offer,
@@ -327,9 +383,12 @@ enum schema_polish schema_polish_reply(const struct schema_offer *offer,
   struct polishing p = {
     .offer = offer, .hide = hide, .arena = arena, .repairs = repairs, .reterr = reterr
   };
+  p.hides = hide && (hide->home.len || hide->project.len);
+  if (!p.hides && !glance_at_all(reply)) return SCHEMA_POLISHED;
   if (!polish_messages(&p, reply) || !check_joined(&p, reply)) return p.result;
   if (p.thought && p.message_count == 0) {
-    refuse(&p, SCHEMA_POLISH_BLOCK, SCHEMA_EREASONING, "$.messages", "nothing but reasoning");
+    p.message = EVERYWHERE;
+    refuse(&p, SCHEMA_POLISH_BLOCK, SCHEMA_EREASONING, "nothing but reasoning");
     return p.result;
   }
   reply->messages = p.messages;

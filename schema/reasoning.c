@@ -1,5 +1,6 @@
 #include "schema/reasoning.h"
 
+#include "schema/glance.h"
 #include "schema/markup.h"
 
 /* ---- the marks ---- */
@@ -144,8 +145,7 @@ static bool next_mark(struct walk *w, struct found *ret)
       square_at(text, w->at, 1, "]", ret);
     else if (c == 0xE2 && starts_at(text, w->at, "◁"))
       square_at(text, w->at, strlen("◁"), "▷", ret);
-    else if ((c == '<' || c == '&' || c == 0xE2 || c == 0xE3 || c == 0xEF) &&
-             schema_mark_read(text, w->at, &mark))
+    else if (schema_mark_may_begin(text, w->at) && schema_mark_read(text, w->at, &mark))
       *ret = (struct found) { mark.begin, mark.end, side_of(&mark) };
     if (ret->side != NEITHER) {
       w->at = ret->end;
@@ -158,13 +158,26 @@ static bool next_mark(struct walk *w, struct found *ret)
 
 bool schema_reasoning_possible(struct span text)
 {
-  static const char *const signs[] = {
-    "◁", "[/T", "[/t", "[TH", "[th", "[RE", "[/R", "&lt;", "＜"
-  };
-  if (text.len == 0) return false;
-  if (memchr(text.ptr, '<', text.len)) return true;
-  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-    if (span_find(text, span_of(signs[i])) < text.len) return true;
+  for (size_t at = schema_glance_next(text, 0); at < text.len;
+       at = schema_glance_next(text, at + 1)) {
+    char next = at + 1 < text.len ? text.ptr[at + 1] : '\0';
+    switch ((unsigned char)text.ptr[at]) {
+    case '<': return true;
+    case '&':
+      if (next == 'l' || next == '#') return true;
+      break;
+    case '[':
+      if (schema_glance_square(text, at + 1) && next != '{') return true;
+      break;
+    case 0xE2:
+      if (starts_at(text, at, "◁")) return true;
+      break;
+    case 0xEF:
+      if (starts_at(text, at, "＜")) return true;
+      break;
+    default: break;
+    }
+  }
   return false;
 }
 
@@ -366,6 +379,7 @@ static enum schema_channel read_stripped(struct span text, struct span *retfinal
 
 enum schema_channel schema_reasoning_channel(struct span text, struct span *retfinal)
 {
-  if (span_find(text, SPAN("<|channel|>")) < text.len) return read_channels(text, retfinal);
-  return read_stripped(text, retfinal);
+  enum schema_channel stripped = read_stripped(text, retfinal);
+  if (stripped != SCHEMA_CHANNEL_NONE || !memchr(text.ptr, '<', text.len)) return stripped;
+  return read_channels(text, retfinal);
 }

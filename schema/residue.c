@@ -1,6 +1,7 @@
 #include "schema/residue.h"
 
 #include "schema/call.h"
+#include "schema/glance.h"
 #include "schema/markup.h"
 
 /* ---- the names ---- */
@@ -440,6 +441,11 @@ static void on_square(struct walk *w, size_t at, size_t n)
   struct span text = w->here;
   char word[24];
   size_t len = 0, p = at + n;
+  if (!schema_glance_square(text, p)) return;
+  if (n == 1 && at >= 9 && starts_nocase_at(text, at - 9, "functools") &&
+      at_or_nul(text, schema_skip_blank(text, p)) == '{')
+    found(w, at - 9);
+  if (memchr("{[\"'", text.ptr[p], 4)) return;
   bool closing = at_or_nul(text, p) == '/';
   for (p += closing; p < text.len && (schema_is_word(text.ptr[p]) || text.ptr[p] == '-'); p++) {
     char c = text.ptr[p];
@@ -462,9 +468,6 @@ static void on_square(struct walk *w, size_t at, size_t n)
     }
   }
   if (is_imitation(text, at + n)) found(w, at);
-  if (n == 1 && at >= 9 && starts_nocase_at(text, at - 9, "functools") &&
-      at_or_nul(text, schema_skip_blank(text, at + 1)) == '{')
-    found(w, at - 9);
 }
 
 /* ---- forms that hang on a colon or an equals sign ---- */
@@ -483,9 +486,11 @@ static size_t word_begin(struct span text, size_t end)
 static void on_numbered_call(struct walk *w, size_t colon)
 {
   struct span text = w->here;
-  size_t p = colon + 1, begin = word_begin(text, colon);
+  size_t p = colon + 1;
+  if (!(at_or_nul(text, p) >= '0' && text.ptr[p] <= '9')) return;
   while (p < text.len && text.ptr[p] >= '0' && text.ptr[p] <= '9') p++;
-  if (p == colon + 1 || colon - begin < 3 || !is_letter(text.ptr[begin])) return;
+  size_t begin = word_begin(text, colon);
+  if (colon - begin < 3 || !is_letter(text.ptr[begin])) return;
   p = schema_skip_blank(text, p);
   if (at_or_nul(text, p) != '{') return;
   char next = at_or_nul(text, schema_skip_blank(text, p + 1));
@@ -507,6 +512,7 @@ static void on_action(struct walk *w, size_t colon, size_t behind)
   enum { LABEL_MAX = 32 };
   struct span text = w->here;
   size_t from = colon;
+  if (!schema_glance_label(text, colon)) return;
   while (from > 0 && colon - from < LABEL_MAX && text.ptr[from - 1] != '\n') from--;
   from = skip_marks(text, from);
   struct span label = { text.ptr + from, colon > from ? colon - from : 0 };
@@ -597,12 +603,6 @@ static bool has_words_outside_code(struct span text)
 
 /* ---- all together ---- */
 
-/* What a byte may begin. Most text has few of them. */
-static const unsigned char triggers[256] = {
-  ['<'] = 1, ['&'] = 1, ['\\'] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
-  ['['] = 1, ['{'] = 1, [':'] = 1,  ['='] = 1,  ['`'] = 1,
-};
-
 static size_t on_brace(struct walk *w, size_t at)
 {
   if (at < w->json_until) return at + 1;
@@ -632,7 +632,8 @@ static size_t step(struct walk *w, size_t at)
     break;
   default: break;
   }
-  return schema_fold(text, &fold) == '<' ? on_tag(w, at) : at + 1;
+  return schema_mark_may_begin(text, at) && schema_fold(text, &fold) == '<' ? on_tag(w, at)
+                                                                            : at + 1;
 }
 
 static bool walk_text(struct span text, bool around, size_t *retat)
@@ -652,10 +653,11 @@ static bool walk_text(struct span text, bool around, size_t *retat)
       leave_code(&w);
       continue;
     }
-    if (triggers[(unsigned char)text.ptr[at]])
-      at = step(&w, at);
+    size_t next = schema_glance_next(text, at);
+    if (w.code_end && next >= w.here.len)
+      at = w.here.len;
     else
-      at++;
+      at = next < text.len ? step(&w, next) : next;
   }
   if (w.found_at == nowhere && w.quoted_at != nowhere && !has_words_outside_code(text))
     w.found_at = w.quoted_at;

@@ -1,6 +1,7 @@
 #include "schema/verdict.h"
 
 #include "schema/answer.h"
+#include "schema/glance.h"
 #include "schema/layer.h"
 #include "schema/markup.h"
 #include "schema/polish.h"
@@ -58,6 +59,21 @@ static void pass(struct judging *j, const struct schema_reply *reply)
   }
 }
 
+/* Whether escapes in text can hide a call: quotes, brackets, or the lines of an agent's step. */
+static bool may_hide_a_call(struct span text)
+{
+  bool lines = false;
+  for (size_t at = 0; at < text.len; at += 2) {
+    const char *slash = memchr(text.ptr + at, '\\', text.len - at);
+    if (!slash) break;
+    at = (size_t)(slash - text.ptr);
+    if (at + 1 < text.len && (slash[1] == '"' || slash[1] == 'u')) return true;
+    lines = true;
+  }
+  return lines && (memchr(text.ptr, '<', text.len) || span_find(text, SPAN("ction")) < text.len ||
+                   span_find(text, SPAN("```tool")) < text.len);
+}
+
 /* What cannot be sent may be reworded by the model, unless it has written a tool call, in the open
  * or behind the escapes of a string. */
 static void correct(struct judging *j, struct span text, size_t base,
@@ -71,7 +87,7 @@ static void correct(struct judging *j, struct span text, size_t base,
     refuse_call(j, base + at);
     return;
   }
-  if (!memchr(text.ptr, '\\', text.len)) return;
+  if (!may_hide_a_call(text)) return;
   struct span plain = schema_layer_unescape(text, j->arena);
   if (!plain.ptr)
     refuse_memory(j);
@@ -157,7 +173,7 @@ static bool drop_around(struct judging *j, struct span text, size_t base)
     if (span_trim(text).len) schema_repairs_add(&j->repairs, SCHEMA_FIX_TRIMMED, base);
     return true;
   }
-  if (schema_residue_tool_call_around(t, &at)) {
+  if (schema_glance(t) & SCHEMA_GLANCE_MARKUP && schema_residue_tool_call_around(t, &at)) {
     refuse_call(j, base + at);
     return false;
   }
@@ -166,7 +182,7 @@ static bool drop_around(struct judging *j, struct span text, size_t base)
     kind = SCHEMA_FIX_FENCE;
   else if (is_brackets(t))
     kind = SCHEMA_FIX_BRACKET_EXTRA;
-  else if (schema_prose_bare(t).len == 0)
+  else if (memchr("<[]", *t.ptr, 3) && schema_prose_bare(t).len == 0)
     kind = SCHEMA_FIX_TEMPLATE_TOKEN;
   schema_repairs_add(&j->repairs, kind, base);
   if (kind == SCHEMA_FIX_PROSE_AROUND && span_find(t, SPAN("```")) < t.len)
@@ -195,13 +211,18 @@ static bool judge_inner(struct judging *j, struct span text, size_t base, unsign
   return true;
 }
 
-static void judge_body(struct judging *j, struct span text, size_t base)
+static struct schema_answer_search search_for(struct judging *j, size_t base)
 {
-  struct schema_answer_search search = { .offer = j->offer,
+  return (struct schema_answer_search) { .offer = j->offer,
                                          .arena = j->arena,
                                          .repairs = &j->repairs,
                                          .base = base,
                                          .closers_max = j->closers_max };
+}
+
+static void judge_body(struct judging *j, struct span text, size_t base)
+{
+  struct schema_answer_search search = search_for(j, base);
   struct schema_answer answer;
   schema_answer_find(&search, text, &answer);
   struct span before = { text.ptr, answer.begin };
@@ -256,8 +277,11 @@ static bool cut_reasoning(struct judging *j, struct span *text, size_t *base)
 
 static void judge_layer(struct judging *j, struct span text, size_t base, unsigned layer)
 {
-  struct span t = schema_trim_blank(text);
-  if (t.len < span_trim(text).len) schema_repairs_add(&j->repairs, SCHEMA_FIX_TRIMMED, base);
+  struct span t = schema_trim_blank(text), spaces = span_trim(text);
+  if (t.len < spaces.len)
+    schema_repairs_add(&j->repairs, SCHEMA_FIX_TRIMMED, base);
+  else
+    t.len = (size_t)(text.ptr + text.len - t.ptr); /* how a cut text ends says something */
   base += t.len ? (size_t)(t.ptr - text.ptr) : 0;
   if (t.len == 0) {
     refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "nothing in the answer");
@@ -267,7 +291,33 @@ static void judge_layer(struct judging *j, struct span text, size_t base, unsign
   if (!judge_inner(j, t, base, layer)) judge_body(j, t, base);
 }
 
-/* The usual case: the answer is a reply object and nothing else. False: it is not. */
+/* The usual case: the first brace begins the reply, and what stands around it has nothing of
+ * reasoning. False: it is not, and nothing was judged. */
+static bool judge_at_once(struct judging *j, struct span text)
+{
+  const char *brace = text.len ? memchr(text.ptr, '{', text.len) : NULL;
+  struct span before = { text.ptr, brace ? (size_t)(brace - text.ptr) : 0 }, final;
+  if (!brace || !schema_answer_is_reply_like(text, before.len)) return false;
+  if (schema_reasoning_possible(before) ||
+      schema_reasoning_channel(before, &final) != SCHEMA_CHANNEL_NONE)
+    return false;
+  struct schema_answer answer;
+  struct schema_answer_search search = search_for(j, 0);
+  schema_answer_find(&search, text, &answer);
+  struct span behind = { text.ptr + answer.end, text.len - answer.end };
+  if (answer.kind == SCHEMA_ANSWER_REPLY && !schema_reasoning_possible(behind)) {
+    if (drop_around(j, before, 0) && drop_around(j, behind, answer.end)) pass(j, &answer.reply);
+    return true;
+  }
+  if (answer.kind != SCHEMA_ANSWER_REPLY && !schema_reasoning_possible(text)) {
+    if (!judge_inner(j, text, 0, 0)) correct(j, text, 0, &answer.error);
+    return true;
+  }
+  j->repairs.count = 0;
+  return false;
+}
+
+/* A reply whose first key is written with escapes, or is none of a reply's. */
 static bool judge_strictly(struct judging *j, struct span text)
 {
   struct schema_json reader;
@@ -291,8 +341,9 @@ void schema_judge_closing(const struct schema_offer *offer, const struct schema_
   };
   *ret = (struct schema_judgement) { .verdict = SCHEMA_BLOCK };
   if (!text.ptr) text = SPAN("");
-  if (!judge_strictly(&j, text)) judge_layer(&j, text, 0, 0);
-  if (ret->verdict == SCHEMA_CORRECT && span_chars(text) > SCHEMA_CORRECTABLE_CHARS)
+  if (!judge_at_once(&j, text) && !judge_strictly(&j, text)) judge_layer(&j, text, 0, 0);
+  if (ret->verdict == SCHEMA_CORRECT && text.len > SCHEMA_CORRECTABLE_CHARS &&
+      span_chars(text) > SCHEMA_CORRECTABLE_CHARS)
     refuse(&j, SCHEMA_BLOCK, SCHEMA_ETOOLONG, ret->error.at,
            "over 32,000 characters; no correction is asked for");
   if (ret->verdict >= SCHEMA_CORRECT) {
