@@ -107,7 +107,7 @@ static const struct rg_key endpoint[] = {
                "framework's own connection is used. Exactly one of connect and listen.",
     .help_zh = "OneBot 实现的地址（ws:// 或 wss://），或 host：用宿主自己的连接。与 listen 二选一。" },
   { .name = "listen", .type = RG_KEY_LISTEN, .initial = "",
-    .example = "127.0.0.1:8080/onebot/v11/ws", .flags = RG_KEY_OPTIONAL, .not_built = "*",
+    .example = "127.0.0.1:8080/onebot/v11/ws", .flags = RG_KEY_OPTIONAL,
     .help_en = "Instead of connect: where the OneBot implementation connects to us (reverse "
                "WebSocket). An address that other machines reach needs an access_token.",
     .help_zh = "代替 connect：等 OneBot 实现来连（反向 WebSocket）；不是本机地址时必须写 access_token。" },
@@ -127,12 +127,12 @@ static const struct rg_key endpoint[] = {
     .help_en = "A file of CA certificates for wss, besides the system's.",
     .help_zh = "wss 用的 CA 证书文件（系统证书之外）。" },
   { .name = "files", .type = RG_KEY_WORD, .offset = AT_ENDPOINT(files), .words = files_ways,
-    .initial = "base64", .not_built = "shared upload",
+    .initial = "base64", .not_built = "upload",
     .help_en = "How local files travel: base64 in the message, shared (the peer sees our folders) "
                "or upload.",
     .help_zh = "本地文件怎么传：base64、shared（对方看得到我们的目录）、upload（上传）。" },
   { .name = "path_map", .type = RG_KEY_PATH_MAP, .offset = AT_ENDPOINT(path_map), .initial = "",
-    .not_built = "*",
+    
     .help_en = "With files: shared, our folder and the peer's name of it: "
                "{/srv/media: /app/media}.",
     .help_zh = "files: shared 时，我们的目录对应对方的哪个目录：{/srv/media: /app/media}。" },
@@ -248,11 +248,11 @@ static const struct rg_key group[] = {
     .words = schemes, .initial = "https,http", .flags = RG_KEY_OPERATOR,
     .help_en = "Allowed kinds of address.", .help_zh = "允许的地址种类。" },
   { .name = "media.inspect", .type = RG_KEY_BOOL, .offset = AT_GROUP(media.inspect),
-    .initial = "true", .flags = RG_KEY_OPERATOR, .not_built = "true",
+    .initial = "true", .flags = RG_KEY_OPERATOR,
     .help_en = "Fetch media and look at their bytes before they are sent.",
     .help_zh = "发送前取回媒体并检查内容。" },
   { .name = "media.deliver", .type = RG_KEY_WORD, .offset = AT_GROUP(media.deliver),
-    .words = deliveries, .initial = "auto", .not_built = "url base64",
+    .words = deliveries, .initial = "auto", 
     .help_en = "How inspected media travel: auto (base64 up to 8 MiB, else the address), url or "
                "base64.",
     .help_zh = "媒体怎么发：auto（8 MiB 以内 base64，否则地址）、url、base64。" },

@@ -71,6 +71,7 @@ static enum rg_ending ending_of(const struct rg_job *job)
 {
   if (job->cancelled) return RG_ENDING_CANCELLED;
   if (job->course == RG_COURSE_SILENT) return RG_ENDING_NOTHING;
+  if (job->course == RG_COURSE_MEDIA) return RG_ENDING_FAILED; /* nobody could look at them */
   if (job->course != RG_COURSE_DELIVER) return RG_ENDING_BLOCKED;
   size_t sent = 0, sends = 0, reactions = 0;
   for (size_t i = 0; i < job->plan.count; i++) {
@@ -120,22 +121,23 @@ static void finish(struct rg_job *job)
   enum rg_ending ending = ending_of(job);
   say(c, RG_LOG_INFO, "turn %" PRIu64 ": %s%s%s", job->ticket, rg_ending_word(ending),
       job->stopped ? ", " : "", job->stopped ? job->stopped : "");
-  if (!job->own) {
-    rg_history_add(&c->history, job, rg_ending_word(ending), ob_now_ms());
-    tell_result(gate, job, ending);
-  }
   pthread_mutex_lock(&gate->mu);
   if (!job->own) gate->endings[ending]++;
   gate->waiting--;
   gate->waiting_bytes -= job->bytes;
   c->waiting--;
   pthread_mutex_unlock(&gate->mu);
+  if (!job->own) { /* last: a host that hears of it finds it counted, and its place free */
+    rg_history_add(&c->history, job, rg_ending_word(ending), ob_now_ms());
+    tell_result(gate, job, ending);
+  }
   rg_job_free(job);
 }
 
-static bool being_sent(const struct rg_job *job)
+/* Whether the job is elsewhere and comes back: on the wire, or with the media thread. */
+static bool is_out(const struct rg_job *job)
 {
-  return job->conversation->calling && job->conversation->head == job;
+  return job->at_media || (job->conversation->calling && job->conversation->head == job);
 }
 
 static void stop(struct rg_job *job, const char *why)
@@ -143,12 +145,12 @@ static void stop(struct rg_job *job, const char *why)
   if (!job->stopped) job->stopped = why;
 }
 
-/* Stops a job from outside. It ends now, or once what is on the wire was answered. */
+/* Stops a job from outside. It ends now, or once it is back. */
 static void call_off(struct rg_job *job, const char *why)
 {
   stop(job, why);
   job->cancelled = true;
-  if (!being_sent(job)) finish(job);
+  if (!is_out(job)) finish(job);
 }
 
 static void block(struct rg_conversation *c, const char *why, uint64_t ms)
@@ -203,10 +205,13 @@ static void ask_correction(struct rg_gate *gate, struct rg_job *job)
   buf_done(&request);
 }
 
+static void look_at_media(struct rg_gate *gate, struct rg_job *job);
+
 static void judged(struct rg_gate *gate, struct rg_job *job)
 {
   log_verdict(job);
   if (job->course == RG_COURSE_CORRECT) ask_correction(gate, job);
+  if (job->course == RG_COURSE_MEDIA) look_at_media(gate, job);
 }
 
 static void corrected(struct rg_job *job, struct span text)
@@ -215,7 +220,7 @@ static void corrected(struct rg_job *job, struct span text)
   ob_timer_clear(gate_of(c)->service, &job->timer);
   if (span_trim(text).len > 0) {
     rg_job_judge_again(job, text);
-    log_verdict(job);
+    judged(gate_of(c), job);
   } else {
     job->course = RG_COURSE_REFUSED;
   }
@@ -226,6 +231,54 @@ static void correction_late(struct ob_timer *t)
 {
   struct rg_job *job = (struct rg_job *)((char *)t - offsetof(struct rg_job, timer));
   corrected(job, SPAN(""));
+}
+
+/* On the service thread: the job is back. */
+static void media_back(void *arg)
+{
+  struct rg_job *job = arg;
+  struct rg_conversation *c = job->conversation;
+  job->at_media = false;
+  for (size_t i = 0; i < job->media_fault_count; i++) {
+    const struct rg_media_fault *f = &job->media_faults[i];
+    say(c, RG_LOG_WARN, "turn %" PRIu64 ": message %zu, segment %zu cannot go: %s", job->ticket,
+        f->message, f->segment, f->reason);
+  }
+  if (job->stopped && c->head != job) {
+    finish(job);
+    return;
+  }
+  if (!job->stopped) rg_job_media_done(job);
+  advance(c);
+}
+
+/* On the media thread, or at once. */
+static void media_looked_at(void *ctx, const struct schema_reply *resolved,
+                            const struct rg_media_fault *faults, size_t count)
+{
+  struct rg_job *job = ctx;
+  job->media_reply = resolved;
+  job->media_faults = faults;
+  job->media_fault_count = count;
+  /* the service outlives the media thread */
+  ob_service_post(gate_of(job->conversation)->service, media_back, job);
+}
+
+static void look_at_media(struct rg_gate *gate, struct rg_job *job)
+{
+  const struct rg_media_order order = {
+    .settings = job->group,
+    .endpoint = rg_config_endpoint(job->view.config, span_of(job->conversation->account->name)),
+    .language = job->view.config->language,
+    .reply = &job->reply,
+    .arena = &job->arena,
+    .ctx = job,
+    .done = media_looked_at,
+  };
+  job->at_media = true;
+  if (order.endpoint && !gate->closing && rg_media_judge(gate->media, &order)) return;
+  job->at_media = false;
+  stop(job, "busy");
 }
 
 /* A turn that came before its endpoint was known is judged for what the endpoint turned out to be. */
@@ -488,6 +541,7 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
   uint64_t now = ob_now_ms();
   *wait_ms = 0;
   if (now < c->blocked_until_ms) stop(job, c->blocked_why);
+  if (job->at_media) return NEXT_WAIT;
   if (job->stopped) return NEXT_END;
   bool ready = rg_account_ready(c->account);
   if (!job->judged) {
@@ -495,7 +549,7 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
     judge_late(c, job);
     if (job->stopped) return NEXT_END;
   }
-  if (job->course == RG_COURSE_CORRECT) return NEXT_WAIT;
+  if (job->course == RG_COURSE_CORRECT || job->at_media) return NEXT_WAIT;
   if (job->course == RG_COURSE_REFUSED && !job->notice_decided) notice_decide(c, job, now);
   if (job->step >= job->plan.count) return NEXT_END;
   if (now < job->not_before_ms) {

@@ -88,6 +88,13 @@ static char *text_of(struct span s)
   return s.len > 0 ? strndup(s.ptr, s.len) : NULL;
 }
 
+static void say_failure(const struct rg_account *account, enum schema_code code,
+                        const struct schema_error *error)
+{
+  rg_log_line(&account->gate->log, RG_LOG_ERROR, "endpoint %s: %s", account->name,
+              error->what ? error->what : schema_code_text(code));
+}
+
 static void dial(struct rg_account *account, const struct rg_endpoint *e)
 {
   struct schema_error error = { .code = SCHEMA_OK };
@@ -106,12 +113,39 @@ static void dial(struct rg_account *account, const struct rg_endpoint *e)
   free(token);
   free(ca);
   if (code != SCHEMA_OK) {
-    rg_log_line(&account->gate->log, RG_LOG_ERROR, "endpoint %s: %s", account->name,
-                error.what ? error.what : schema_code_text(code));
+    say_failure(account, code, &error);
     return;
   }
   account->client = client;
   account->link = ob_client_link(client);
+}
+
+/* The implementation dials us: a reverse WebSocket. */
+static void listen_for(struct rg_account *account, const struct rg_endpoint *e)
+{
+  struct schema_error error = { .code = SCHEMA_OK };
+  char *host = text_of(e->listen.host), *path = text_of(e->listen.path),
+       *token = text_of(e->access_token);
+  const struct ob_server_options options = {
+    .name = account->name,
+    .host = host,
+    .port = e->listen.port,
+    .path = path,
+    .access_token = token,
+    .profile = e->profile,
+    .on = { .ctx = account, .state = on_state, .event = on_event },
+  };
+  struct ob_server *server = NULL;
+  enum schema_code code = ob_server_open(account->gate->service, &options, &server, &error);
+  free(host);
+  free(path);
+  free(token);
+  if (code != SCHEMA_OK) {
+    say_failure(account, code, &error);
+    return;
+  }
+  account->server = server;
+  account->link = ob_server_link(server);
 }
 
 static bool lists_equal(const struct rg_list *a, const struct rg_list *b)
@@ -124,8 +158,9 @@ static bool lists_equal(const struct rg_list *a, const struct rg_list *b)
 static bool connection_equal(const struct rg_endpoint *a, const struct rg_endpoint *b)
 {
   return a && b && span_eq(a->connect, b->connect) && span_eq(a->access_token, b->access_token) &&
-         span_eq(a->ca, b->ca) && a->profile == b->profile &&
-         lists_equal(&a->profile_override, &b->profile_override);
+         span_eq(a->listen.host, b->listen.host) && a->listen.port == b->listen.port &&
+         span_eq(a->listen.path, b->listen.path) && span_eq(a->ca, b->ca) &&
+         a->profile == b->profile && lists_equal(&a->profile_override, &b->profile_override);
 }
 
 void rg_account_configure(struct rg_account *account, struct rg_config *config,
@@ -148,16 +183,20 @@ void rg_account_configure(struct rg_account *account, struct rg_config *config,
   pthread_mutex_unlock(&account->gate->mu);
 
   if (!same && e && e->connect.len > 0) dial(account, e);
+  if (!same && e && e->listen.host.len > 0) listen_for(account, e);
   rg_config_release(old);
 }
 
 void rg_account_close(struct rg_account *account)
 {
   struct ob_client *client = account->client;
-  if (!client) return;
+  struct ob_server *server = account->server;
+  if (!client && !server) return;
   account->client = NULL; /* first: the calls that end now must not find it usable */
+  account->server = NULL;
   account->link = NULL;
-  ob_client_close(client);
+  if (client) ob_client_close(client);
+  if (server) ob_server_close(server);
   identity_take(account, OB_LINK_DOWN);
 }
 

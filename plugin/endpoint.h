@@ -4,6 +4,7 @@
 #define PLUGIN_ENDPOINT_H
 
 #include "onebot/client.h"
+#include "onebot/server.h"
 #include "plugin/config.h"
 #include "plugin/peer.h"
 
@@ -20,6 +21,7 @@ struct rg_account {
 
   /* service thread only */
   struct ob_client *client;             /* NULL: not in the configuration, or nothing to dial */
+  struct ob_server *server;             /* the same for one that dials us */
   struct ob_link *link;                 /* of the connection; NULL with it */
   const struct rg_endpoint *configured; /* in `config` */
   struct rg_config *config;             /* what configured is lent by; a reference */

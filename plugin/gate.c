@@ -201,6 +201,8 @@ static void service_line(void *ctx, enum ob_log_level level, const char *line)
 static void gate_free(struct rg_gate *gate)
 {
   if (!gate) return;
+  rg_media_free(gate->media);
+  rg_http_free(gate->http);
   for (size_t i = 0; i < gate->account_count; i++) rg_account_free(gate->accounts[i]);
   free(gate->accounts);
   rg_conversations_done(&gate->conversations);
@@ -248,9 +250,13 @@ static struct rg_gate *gate_new(const struct rg_host *host, struct span path)
   char *own_home = home ? strdup(home) : NULL;
   gate->home = span_of(own_home);
   gate->config_path = strndup(path.ptr, path.len);
+  gate->http = rg_http_new();
+  gate->media = gate->http ? rg_media_new(gate->http) : NULL;
   bool log = rg_log_init(&gate->log, &gate->host);
-  if (!log || pthread_mutex_init(&gate->mu, NULL) != 0 || !gate->config_path) {
+  if (!log || !gate->media || !gate->config_path || pthread_mutex_init(&gate->mu, NULL) != 0) {
     if (log) rg_log_done(&gate->log);
+    rg_media_free(gate->media);
+    rg_http_free(gate->http);
     free(gate->config_path);
     free(own_home);
     free(gate);
@@ -315,10 +321,16 @@ fail:
   return rc;
 }
 
-static void shut_down(void *arg)
+/* From now on nothing new is begun. */
+static void begin_end(void *arg)
 {
   struct rg_gate *gate = arg;
   gate->closing = true;
+}
+
+static void shut_down(void *arg)
+{
+  struct rg_gate *gate = arg;
   for (size_t i = 0; i < gate->account_count; i++) rg_account_close(gate->accounts[i]);
   rg_delivery_end(gate);
 }
@@ -326,6 +338,9 @@ static void shut_down(void *arg)
 void rg_gate_close(struct rg_gate *gate)
 {
   if (!gate) return;
+  ob_service_run(gate->service, begin_end, gate);
+  rg_media_free(gate->media); /* gives back the jobs that it has */
+  gate->media = NULL;
   ob_service_run(gate->service, shut_down, gate);
   ob_service_stop(gate->service);
   gate_free(gate);

@@ -34,7 +34,9 @@ struct rg_gate {
   struct rg_host host; /* a copy; what the host's table does not reach is zero */
   struct rg_log log;
   struct ob_service *service;
-  struct span home; /* of the process's user, or empty; owned */
+  struct rg_http *http;   /* its thread starts at the first use, as the next one's */
+  struct rg_media *media; /* NULL once closing */
+  struct span home;       /* of the process's user, or empty; owned */
   char *config_path;
   bool tls;               /* wss:// can be dialled */
   struct rg_store *store; /* NULL: overrides last as long as the process */

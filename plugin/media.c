@@ -49,17 +49,20 @@ struct rg_media {
   struct rg_magic magic;
 };
 
-static bool is_media(const struct schema_segment *s)
+/* Opaque references pass unchecked (reply.md 78), and so does an empty one: what was judged as no
+ * usable reference, which the plan shows as its notice. */
+static bool is_media(const struct rg_group *g, const struct schema_segment *s)
 {
-  return schema_segment_types[s->type].shape == SCHEMA_SHAPE_MEDIA &&
-         s->media_kind != SCHEMA_MEDIA_FILE; /* opaque references pass unchecked (reply.md 78) */
+  if (schema_segment_types[s->type].shape != SCHEMA_SHAPE_MEDIA) return false;
+  if (s->media_kind == SCHEMA_MEDIA_URL) return g->media.inspect && s->text.len > 0;
+  return s->media_kind != SCHEMA_MEDIA_FILE;
 }
 
-bool rg_media_needed(const struct schema_reply *reply)
+bool rg_media_needed(const struct rg_group *settings, const struct schema_reply *reply)
 {
   for (size_t m = 0; m < reply->count; m++)
     for (size_t s = 0; s < reply->messages[m].count; s++)
-      if (is_media(&reply->messages[m].segments[s])) return true;
+      if (is_media(settings, &reply->messages[m].segments[s])) return true;
   return false;
 }
 
@@ -264,7 +267,7 @@ static bool judge_url(struct order *j)
     refuse(j, fault);
     return false;
   }
-  return j->o.settings->media.inspect && fetch(j);
+  return fetch(j);
 }
 
 /* Judges the segment at hand; true: a fetch runs, and the order goes on when it has come. */
@@ -287,7 +290,7 @@ static bool find_next(struct order *j)
   for (; j->message_at < r->count; j->message_at++, j->segment_at = 0)
     for (; j->segment_at < j->messages[j->message_at].count; j->segment_at++) {
       j->segment = (struct schema_segment *)&j->messages[j->message_at].segments[j->segment_at];
-      if (is_media(j->segment)) return true;
+      if (is_media(j->o.settings, j->segment)) return true;
     }
   return false;
 }
@@ -388,7 +391,7 @@ static struct order *order_new(struct rg_media *m, const struct rg_media_order *
     if (!copy && r->messages[i].count) goto fail;
     for (size_t s = 0; s < r->messages[i].count; s++) {
       copy[s] = r->messages[i].segments[s];
-      media += is_media(&copy[s]);
+      media += is_media(o->settings, &copy[s]);
     }
     j->messages[i] = r->messages[i];
     j->messages[i].segments = copy;
@@ -402,7 +405,7 @@ fail:
 
 bool rg_media_judge(struct rg_media *m, const struct rg_media_order *o)
 {
-  if (!rg_media_needed(o->reply)) {
+  if (!rg_media_needed(o->settings, o->reply)) {
     o->done(o->ctx, o->reply, NULL, 0);
     return true;
   }

@@ -19,7 +19,6 @@ struct rg_media_fault {
 struct rg_media_order {
   const struct rg_group *settings;    /* lent until done */
   const struct rg_endpoint *endpoint; /* lent until done */
-  const struct ob_profile *profile;
   enum schema_language language;
   bool directive;                   /* from a directive: remote media are https only */
   const struct schema_reply *reply; /* lent until done */
@@ -37,7 +36,8 @@ struct rg_media *rg_media_new(struct rg_http *http);
 void rg_media_free(struct rg_media *m);
 /* Any thread. False: too much is waiting, done is not called. */
 bool rg_media_judge(struct rg_media *m, const struct rg_media_order *order);
-/* Whether a reply holds media that rg_media_judge would have to read: else it need not be asked. */
-bool rg_media_needed(const struct schema_reply *reply);
+/* Whether a reply holds media that rg_media_judge would have to read (files, bytes, and addresses
+ * where they are inspected): else it need not be asked. */
+bool rg_media_needed(const struct rg_group *settings, const struct schema_reply *reply);
 
 #endif

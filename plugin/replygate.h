@@ -81,7 +81,8 @@ struct rg_host {
   void (*on_event)(void *ctx, struct rg_bytes endpoint, struct rg_bytes event);
   /* How a turn ended, exactly once a ticket, maybe before submit returned: {"result","reason",
    * "verdict","code","path","why","repairs","corrected","reply","preview",
-   * "sent":[{"action","message_id"}],"unsent":[{"action","outcome","reason"}],"notice"}.
+   * "sent":[{"action","message_id"}],"unsent":[{"action","outcome","reason"}],
+   * "media":[{"message","segment","reason"}] (what went as a notice in its place),"notice"}.
    * result: delivered | nothing | partial_delivery | failed | blocked | cancelled. notice: null, or
    * {"message_id"} of the failure notice that was sent in the place of the reply. */
   void (*on_result)(void *ctx, uint64_t ticket, struct rg_bytes result);

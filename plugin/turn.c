@@ -265,12 +265,12 @@ static bool plan_take(struct rg_job *job, const struct ob_plan *plan)
   return true;
 }
 
-static void plan_reply(struct rg_job *job)
+/* Plans the reply as it stands now. */
+static void plan_now(struct rg_job *job)
 {
   struct ob_plan plan = { .steps = NULL };
   enum schema_code code = SCHEMA_OK;
-  if (!media_guard(job) || !quote_fill(job)) code = SCHEMA_ENOMEM;
-  if (code == SCHEMA_OK && too_long(job)) {
+  if (too_long(job)) {
     code = schema_fail(&job->error, SCHEMA_ETOOLONG, 0, NULL, "longer than long_text_chars");
   }
   if (code == SCHEMA_OK) code = plan_make(job, &job->reply, job->message_id, &plan, &job->error);
@@ -280,6 +280,28 @@ static void plan_reply(struct rg_job *job)
     return;
   }
   job->course = RG_COURSE_DELIVER;
+}
+
+/* A reply with media is planned all the same: what the plan refuses needs no look at its media. */
+static void plan_reply(struct rg_job *job)
+{
+  if (!media_guard(job) || !quote_fill(job)) {
+    refuse(job, SCHEMA_ENOMEM);
+    return;
+  }
+  plan_now(job);
+  if (job->course == RG_COURSE_DELIVER && rg_media_needed(job->group, &job->reply))
+    job->course = RG_COURSE_MEDIA;
+}
+
+void rg_job_media_done(struct rg_job *job)
+{
+  if (!job->media_reply) {
+    refuse(job, SCHEMA_ENOMEM);
+    return;
+  }
+  job->reply = *job->media_reply;
+  plan_now(job);
 }
 
 static void plan_plain(struct rg_job *job)
@@ -539,6 +561,24 @@ static void write_notice(const struct rg_job *job, struct schema_writer *w)
   schema_write_object_end(w);
 }
 
+/* What of the media could not go, where and why. */
+static void write_media(const struct rg_job *job, struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("media"));
+  schema_write_array(w);
+  for (size_t i = 0; i < job->media_fault_count; i++) {
+    const struct rg_media_fault *f = &job->media_faults[i];
+    schema_write_object(w);
+    schema_write_key(w, SPAN("message"));
+    schema_write_int(w, (int64_t)f->message);
+    schema_write_key(w, SPAN("segment"));
+    schema_write_int(w, (int64_t)f->segment);
+    schema_write_pair(w, "reason", span_of(f->reason));
+    schema_write_object_end(w);
+  }
+  schema_write_array_end(w);
+}
+
 bool rg_job_write_result(const struct rg_job *job, const char *result, struct buf *out)
 {
   struct schema_writer w = { .out = out };
@@ -550,6 +590,7 @@ bool rg_job_write_result(const struct rg_job *job, const char *result, struct bu
   schema_write_bool(&w, job->corrected);
   write_reply(job, &w);
   write_parts(job, &w);
+  write_media(job, &w);
   write_notice(job, &w);
   schema_write_object_end(&w);
   return !out->failed;

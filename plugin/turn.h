@@ -5,6 +5,7 @@
 
 #include "onebot/outcome.h"
 #include "onebot/service.h"
+#include "plugin/media.h"
 #include "plugin/peer.h"
 #include "plugin/replygate.h"
 #include "plugin/settings.h"
@@ -22,6 +23,7 @@ enum {
 enum rg_course {
   RG_COURSE_DELIVER, /* plan holds the steps, maybe none */
   RG_COURSE_CORRECT, /* only the one format-only correction can help */
+  RG_COURSE_MEDIA,   /* its media are to be looked at first; then rg_job_media_done */
   RG_COURSE_REFUSED, /* nothing of it is sent; error says why */
   RG_COURSE_SILENT,  /* this group is switched off and muted */
 };
@@ -61,6 +63,7 @@ struct rg_job {
   bool judged;
   bool corrected;      /* the one correction was asked for */
   bool notice_decided; /* whether the failure notice goes out */
+  bool at_media;       /* the media thread has it: it must not go */
   size_t step;         /* the next one of the plan */
 
   int32_t kind; /* enum rg_kind */
@@ -79,6 +82,9 @@ struct rg_job {
   bool has_verdict;          /* false for what is not judged: a notice of the host, output: text */
   struct schema_error error; /* RG_COURSE_REFUSED, RG_COURSE_CORRECT */
   enum rg_course course;
+  const struct schema_reply *media_reply; /* what the media thread made of reply; NULL: no memory */
+  const struct rg_media_fault *media_faults;
+  size_t media_fault_count;
   struct ob_plan plan;
   struct rg_part *parts; /* one for each step of plan */
   bool is_notice;        /* plan shows the failure notice in place of the reply */
@@ -96,6 +102,8 @@ bool rg_job_fit(struct rg_job *job, const struct rg_peer *peer);
 void rg_job_judge(struct rg_job *job);
 /* The same with the model's corrected answer; what still is not sound is refused (reply.md 95). */
 void rg_job_judge_again(struct rg_job *job, struct span text);
+/* The media of RG_COURSE_MEDIA were looked at (media_reply and the two behind it are set): plans. */
+void rg_job_media_done(struct rg_job *job);
 /* Makes the failure notice the plan. False: there is none to be sent. */
 bool rg_job_plan_notice(struct rg_job *job);
 /* Plans one plain text for the job's conversation, for what goes beside the reply. */
