@@ -31,6 +31,10 @@ static const struct rg_eval_kind kinds[] = {
   { "media_same", rg_eval_media_same },
   { "stream", rg_eval_stream },
   { "reply_mode", rg_eval_reply_mode },
+  { "provider_request", rg_eval_provider_request },
+  { "provider_answer", rg_eval_provider_answer },
+  { "provider_stream", rg_eval_provider_stream },
+  { "provider_http", rg_eval_provider_http },
   { NULL, NULL }, /* the end */
 };
 

@@ -28,6 +28,8 @@ rg_eval_fn rg_eval_portable, rg_eval_fit, rg_eval_directives, rg_eval_remote_med
     rg_eval_reply_mode;                     /* eval_protocol.c */
 rg_eval_fn rg_eval_config, rg_eval_command; /* eval_config.c */
 rg_eval_fn rg_eval_tap;                     /* eval_tap.c */
+rg_eval_fn rg_eval_provider_request, rg_eval_provider_answer, rg_eval_provider_stream,
+    rg_eval_provider_http; /* eval_provider.c */
 
 /* Writes "error":{"code","path","why"} with "at" where it is known: how every kind shows a fault. */
 void rg_eval_write_error(struct schema_writer *w, const struct schema_error *error);

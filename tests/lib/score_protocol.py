@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """score_protocol.py CASES.jsonl… -- COMMAND…   runs `COMMAND eval KIND` on the cases of the source protocols
-(rich_output, remote_media, response_schema) and compares by the rules at the head of their specifications.
+(rich_output, remote_media, response_schema, provider_*) and compares by the rules at the head of their specifications.
 
 A row whose tier or basis leaves the answer open (quirk, ambiguous, limit) only has to be answered. Prints each row that is
 wrong, `right/total` of each class of rows, and last those of the file; exit 0 when all are right."""
@@ -10,10 +10,13 @@ import subprocess
 import sys
 
 OPEN = ("quirk", "ambiguous", "limit")  # any answer will do, but there must be one
+FILE_KIND = {"provider_answers": "provider_answer", "provider_requests": "provider_request",
+             "provider_stream_cases": "provider_stream", "provider_http_cases": "provider_http"}
 EVAL_KIND = {"portable_text": "portable", "mismatch": "fit"}
 # never an input: what a case expects, and what people read of it
 NOT_INPUT = ("kind", "tier", "basis", "rules", "requires", "expect", "accepted", "renderable", "same", "normative",
-             "text_match", "note", "why", "ok", "ok_strict", "stage", "oracle", "source", "jsonschema", "rfc8259")
+             "text_match", "note", "why", "ok", "ok_strict", "stage", "oracle", "source", "jsonschema", "rfc8259",
+             "fragment", "unsupported", "retryable", "error", "hold_error", "released_by_hold", "passed_through")
 SHORT = {"local_media": "accepted", "remote_media": "accepted", "embed_url": "renderable", "media_same": "same"}
 
 
@@ -27,6 +30,15 @@ def expected(case):
         return want
     if kind.startswith("portable"):
         return {"ok": case["ok"]} if case["ok"] else {"ok": False, "path": case["path"]}
+    if kind == "provider_answer":
+        ok = case["expect"] == "ok"
+        return {k: case[k] for k in (("expect", "checked", "content") if ok else ("expect",))}
+    if kind == "provider_request":
+        return {"fragment": case["fragment"]} if "fragment" in case else {"reason": "unsupported"}
+    if kind == "provider_stream":
+        return {"reason": case["hold_error"], "released": case["released_by_hold"]}
+    if kind == "provider_http":
+        return {"retryable": case["retryable"]}
     if kind in SHORT:
         return {SHORT[kind]: case[SHORT[kind]]}
     want = case["expect"]
@@ -86,8 +98,10 @@ def run(command, kind, cases):
 def judge(path, command):
     with open(path, encoding="utf-8") as file:
         cases = [json.loads(line) for line in file if line.strip()]
+    name = path.rsplit("/", 1)[-1].split(".")[0]
     by_kind = {}
     for case in cases:
+        case.setdefault("kind", FILE_KIND.get(name))
         by_kind.setdefault(EVAL_KIND.get(case["kind"], case["kind"]), []).append(case)
     right, total = {}, {}
     for kind, group in by_kind.items():

@@ -10,7 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCORERS = [  # scorer, its files
     ("../data/vectors/score.py", ["plan", "action", "outcome", "event", "face", "command", "config"]),
     ("score_replies.py", ["replies"]),
-    ("score_protocol.py", ["rich_output", "remote_media", "response_schema"]),
+    ("score_protocol.py", ["rich_output", "remote_media", "response_schema", "provider_answers",
+                           "provider_requests", "provider_stream_cases", "provider_http_cases"]),
 ]
 
 
