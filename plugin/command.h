@@ -22,6 +22,6 @@ rg_command_fn rg_command_run;    /* command_run.c */
 
 /* Reads a whole file, or standard input where path is NULL or "-", into out. False: it was said on
  * stderr why not. */
-bool rg_command_read(const char *command, const char *path, struct buf *out);
+bool rg_command_read_file(const char *command, const char *path, struct buf *out);
 
 #endif

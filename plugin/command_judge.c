@@ -41,7 +41,7 @@ static int usage(const char *command, FILE *to)
   return to == stdout ? 0 : RG_EXIT_USAGE;
 }
 
-bool rg_command_read(const char *command, const char *path, struct buf *out)
+bool rg_command_read_file(const char *command, const char *path, struct buf *out)
 {
   bool standard = !path || strcmp(path, "-") == 0;
   FILE *in = standard ? stdin : fopen(path, "re");
@@ -249,7 +249,7 @@ static int judge(int argc, char **argv, bool actions)
   int code = RG_EXIT_USAGE;
   buf_init(&text, RG_TEXT_MAX);
   struct rg_job *job = NULL;
-  if (rg_command_read(order.command, order.file, &text)) job = job_get(&order, buf_span(&text));
+  if (rg_command_read_file(order.command, order.file, &text)) job = job_get(&order, buf_span(&text));
   if (job) {
     rg_job_judge(job);
     code = exit_of(job);

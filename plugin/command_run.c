@@ -73,7 +73,7 @@ static bool script_load(struct run *run)
   struct schema_error error = { .code = SCHEMA_OK };
   size_t line = 0;
   if (run->script_path) {
-    if (!rg_command_read("run", run->script_path, &run->script_text)) return false;
+    if (!rg_command_read_file("run", run->script_path, &run->script_text)) return false;
     text = buf_span(&run->script_text);
   }
   if (rg_script_read(text, &run->script_arena, &run->script, &line, &error) != SCHEMA_OK) {

@@ -14,6 +14,11 @@ enum {
 static const struct rg_eval_kind kinds[] = {
   { "reply", rg_eval_reply },
   { "contract", rg_eval_contract },
+  { "plan", rg_eval_plan },
+  { "action", rg_eval_action },
+  { "outcome", rg_eval_outcome },
+  { "event", rg_eval_event },
+  { "face", rg_eval_face },
   { "config", rg_eval_config },
   { "command", rg_eval_command },
   { "tap", rg_eval_tap },

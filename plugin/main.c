@@ -26,6 +26,14 @@ static int command_sandbox(int argc, char **argv)
 }
 
 static const struct command commands[] = {
+  { "run", rg_command_run, "[CONFIG] [--script FILE]",
+    "the bundled host: runs until SIGTERM; without CONFIG against the sandbox" },
+  { "check", rg_command_check, "[--profile P] [--group ID] [--config F] [FILE]",
+    "judges one model answer; exit 0 accept or repair, 1 correct, 2 block" },
+  { "plan", rg_command_plan, "--profile P --group ID [--message-id M] [FILE]",
+    "prints the OneBot actions that a reply becomes" },
+  { "schema", rg_command_schema, "", "the JSON Schema for the model" },
+  { "instruction", rg_command_instruction, "", "the instruction text for the model" },
   { "config", rg_command_config, "CONFIG",
     "checks a configuration, prints what holds in each group" },
   { "doctor", rg_command_doctor, "CONFIG [--try USER]",
