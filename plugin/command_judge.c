@@ -173,10 +173,8 @@ static struct rg_job *job_get(const struct order *order, struct span text)
 static int exit_of(const struct rg_job *job)
 {
   static const int codes[] = {
-    [RG_COURSE_DELIVER] = 0,
-    [RG_COURSE_CORRECT] = 1,
-    [RG_COURSE_REFUSED] = 2,
-    [RG_COURSE_SILENT] = 2,
+    [RG_COURSE_DELIVER] = 0, [RG_COURSE_MEDIA] = 0, /* as far as it shows without looking at them */
+    [RG_COURSE_CORRECT] = 1, [RG_COURSE_REFUSED] = 2, [RG_COURSE_SILENT] = 2,
   };
   return codes[job->course];
 }
@@ -211,7 +209,7 @@ static void print_verdict(const struct rg_job *job)
     }
     fputc('\n', stdout);
   }
-  if (job->course == RG_COURSE_DELIVER) {
+  if (exit_of(job) == 0) {
     print_reply(job);
   } else {
     print_fault(job, stdout);
@@ -249,13 +247,14 @@ static int judge(int argc, char **argv, bool actions)
   int code = RG_EXIT_USAGE;
   buf_init(&text, RG_TEXT_MAX);
   struct rg_job *job = NULL;
-  if (rg_command_read_file(order.command, order.file, &text)) job = job_get(&order, buf_span(&text));
+  if (rg_command_read_file(order.command, order.file, &text))
+    job = job_get(&order, buf_span(&text));
   if (job) {
     rg_job_judge(job);
     code = exit_of(job);
     if (!actions) {
       print_verdict(job);
-    } else if (job->course == RG_COURSE_DELIVER) {
+    } else if (code == 0) {
       print_actions(job);
     } else {
       print_fault(job, stderr);

@@ -180,7 +180,7 @@ PEER_FN void bot_serve(struct bot *b, int fd)
   bot_send(b, "{\"time\":1,\"self_id\":10001,\"post_type\":\"meta_event\","
               "\"meta_event_type\":\"lifecycle\",\"sub_type\":\"connect\"}");
   while (!b->closing) {
-    if (!peer_wait(fd, POLLIN, 50) && in->rest.len == 0) continue;
+    if (in->rest.len == 0 && !peer_wait(fd, POLLIN, 50)) continue;
     enum ob_frame_kind kind = peer_next(in, fd);
     if (kind == OB_FRAME_MORE || kind == OB_FRAME_CLOSE) break;
     if (kind == OB_FRAME_PING) peer_frame(fd, false, OB_OP_PONG, true, in->frames.payload);
