@@ -302,9 +302,11 @@ static void media_line(struct take *t, struct span line, size_t token)
 
 /* ---- Markdown images ---- */
 
-/* Offsets of the closing bracket of each opening one in a line, by a stack. */
+/* The brackets of a line that belong together. */
 struct brackets {
-  size_t *open, *close; /* close[i] of the bracket at offset i, 0: none */
+  size_t *open;  /* the stack of the open ones */
+  size_t *close; /* by offset: where the one that opens here closes, or, where one closes, its own
+                  * offset; 0: none */
 };
 
 struct image {
@@ -342,7 +344,7 @@ static bool pair_brackets(struct take *t, struct span line, struct brackets *ret
       continue;
     }
     if (line.ptr[i] == '[') ret->open[depth++] = i;
-    if (line.ptr[i] == ']' && depth) ret->close[ret->open[--depth]] = i;
+    if (line.ptr[i] == ']' && depth) ret->close[ret->open[--depth]] = ret->close[i] = i;
     i++;
   }
   return true;
@@ -398,23 +400,39 @@ static size_t title_end(struct span line, size_t i)
   return i;
 }
 
-/* The image whose ! stands at i. */
-static bool image_at(struct span line, const struct brackets *b, size_t i, struct image *ret)
+/* Behind the "(address title)" that follows the bracket at close, 0: none follows. */
+static size_t target_end(struct span line, size_t close, struct span *retaddress)
 {
-  size_t close = b->close[i + 1];
-  if (!close || close + 1 >= line.len || line.ptr[close + 1] != '(') return false;
+  if (close + 1 >= line.len || line.ptr[close + 1] != '(') return 0;
   size_t at = skip_blanks(line, close + 2);
-  struct span address = { line.ptr, 0 };
-  size_t end = address_end(line, at, &address);
+  *retaddress = (struct span) { line.ptr, 0 };
+  size_t end = address_end(line, at, retaddress);
   if (end) {
     size_t gap = skip_blanks(line, end);
     end = gap > end ? skip_blanks(line, title_end(line, gap)) : gap;
   } else {
     end = at;
   }
-  if (end >= line.len || line.ptr[end] != ')') return false;
-  *ret = (struct image) { i, end + 1, address };
-  return true;
+  return end < line.len && line.ptr[end] == ')' ? end + 1 : 0;
+}
+
+/* The image whose ! stands at i. */
+static bool image_at(struct span line, const struct brackets *b, size_t i, struct image *ret)
+{
+  if (line.ptr[i] != '!' || i + 1 >= line.len || line.ptr[i + 1] != '[') return false;
+  size_t close = b->close[i + 1];
+  ret->begin = i;
+  ret->end = close ? target_end(line, close, &ret->address) : 0;
+  return ret->end != 0;
+}
+
+/* How far the scan goes on from i: past what is passed over, past a link's target, or one byte. */
+static size_t step_from(struct span line, const struct brackets *b, size_t i, size_t over)
+{
+  struct span address;
+  if (over) return i + over;
+  size_t end = b->close[i] == i && line.ptr[i] == ']' ? target_end(line, i, &address) : 0;
+  return end ? end : i + 1;
 }
 
 /* Undoes backslashes and the entities that addresses have. */
@@ -473,9 +491,8 @@ static void image_line(struct take *t, struct span line)
   for (size_t i = 0; i < line.len && images < IMAGES_MAX;) {
     struct image image;
     size_t over = passed_over(t, line, i, &t->inline_code);
-    bool opens = !over && line.ptr[i] == '!' && i + 1 < line.len && line.ptr[i + 1] == '[';
-    if (!opens || !image_at(line, &brackets, i, &image)) {
-      i += over ? over : 1;
+    if (over || !image_at(line, &brackets, i, &image)) {
+      i = step_from(line, &brackets, i, over);
       continue;
     }
     images++;

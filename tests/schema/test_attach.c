@@ -32,6 +32,7 @@ static const struct {
   { "![a[b]](<https://e.com/1.png>)", "", "https://e.com/1.png" },
   { "![a](https://e.com/a_(1).png 'title')", "", "https://e.com/a_(1).png" },
   { "![a](https://e.com/1.png", "![a](https://e.com/1.png", "" },
+  { "[a](b![c](https://e.com/1.png)d)", "[a](b![c](https://e.com/1.png)d)", "" },
   { "\\![a](https://e.com/1.png)", "\\![a](https://e.com/1.png)", "" },
   { "`![a](https://e.com/1.png)`", "`![a](https://e.com/1.png)`", "" },
   { "![a](/1.png) ![b]() ![c](x", "![a](/1.png) ![b]() ![c](x", "" },
