@@ -36,13 +36,13 @@ struct scan {
   bool lazy_last;    /* its last line came without the marks of its containers */
   size_t start, end; /* of the open fence or indented code; end of its last line so far */
   char mark;         /* of the fence */
-  size_t mark_count, mark_indent;
+  size_t mark_count;
 };
 
 /* Where one is in a line. */
 struct cursor {
   size_t at, column;
-  size_t rest; /* columns of the tab at `at` that are still to be passed, 0: the whole */
+  bool in_tab; /* a part of the tab at `at` has been passed */
 };
 
 struct line {
@@ -102,7 +102,8 @@ static void add_run(struct scan *s, struct runs *runs, struct run run)
   if (run.len > runs->longest) runs->longest = run.len;
 }
 
-/* Length of an address in angle brackets that begins at at, 0 if none: in it a backtick is one. */
+/* Length of an address in angle brackets that begins at at, 0 if none: a backtick in it opens no
+ * code. */
 static size_t autolink_at(struct span text, size_t at, size_t end)
 {
   size_t i = at + 1, scheme;
@@ -121,7 +122,7 @@ static size_t autolink_at(struct span text, size_t at, size_t end)
   return 0;
 }
 
-/* Backtick runs of some lines; one in an address is marked escaped as a whole by length 0. */
+/* The backtick runs of some lines. */
 static void collect_runs(struct scan *s, const struct slice *slices, size_t count,
                          struct runs *runs)
 {
@@ -148,24 +149,27 @@ static size_t closer_of(const struct runs *runs, size_t *heads, size_t len, size
   return heads[len];
 }
 
-/* Whether an address that begins outside code, in the same line, covers offset at. */
-static bool in_autolink(const struct scan *s, const struct slice *slices, size_t count, size_t *n,
-                        size_t *from, size_t *covered, size_t at)
+/* The addresses of some lines, looked for as far as was asked. */
+struct addresses {
+  const struct slice *slices;
+  size_t count, n; /* lines; the one that is looked at */
+  size_t at;       /* so far nothing more is to be found: addresses begin outside code only */
+  size_t end;      /* of the last one found */
+};
+
+/* Whether an address covers the offset, which only grows from call to call. */
+static bool is_in_address(const struct scan *s, struct addresses *a, size_t offset)
 {
-  while (*n < count && slices[*n].end <= at) *from = slices[++*n < count ? *n : *n - 1].start;
-  if (*n >= count) return false;
-  size_t i = *from > slices[*n].start ? *from : slices[*n].start;
-  for (; i < at; i++) {
-    if (s->text.ptr[i] == '\\') {
-      i++;
-    } else if (s->text.ptr[i] == '<') {
-      size_t len = autolink_at(s->text, i, slices[*n].end);
-      if (len) *covered = i + len;
-      if (len) i += len - 1;
-    }
+  while (a->n < a->count && a->slices[a->n].end <= offset) a->n++;
+  if (a->n == a->count) return false;
+  if (a->at < a->slices[a->n].start) a->at = a->slices[a->n].start;
+  while (a->at < offset) {
+    bool opens = s->text.ptr[a->at] == '<';
+    size_t len = opens ? autolink_at(s->text, a->at, a->slices[a->n].end) : 0;
+    if (len) a->end = a->at + len;
+    a->at += len ? len : s->text.ptr[a->at] == '\\' ? 2 : 1;
   }
-  *from = i;
-  return at < *covered;
+  return offset < a->end;
 }
 
 static void find_inline(struct scan *s, const struct slice *slices, size_t count)
@@ -182,16 +186,16 @@ static void find_inline(struct scan *s, const struct slice *slices, size_t count
     runs.items[i].next = heads[runs.items[i].len];
     heads[runs.items[i].len] = i + 1;
   }
-  size_t n = 0, from = 0, covered = 0;
+  struct addresses addresses = { .slices = slices, .count = count };
   for (size_t i = 0; i < runs.count; i++) {
     const struct run *opener = &runs.items[i];
     size_t at = opener->at + opener->escaped, len = opener->len - opener->escaped;
-    if (len == 0 || in_autolink(s, slices, count, &n, &from, &covered, opener->at)) continue;
+    if (len == 0 || is_in_address(s, &addresses, opener->at)) continue;
     size_t closer = closer_of(&runs, heads, len, i);
     if (!closer) continue;
     const struct run *close = &runs.items[closer - 1];
     add_region(s, at, close->at + close->len, false);
-    from = close->at + close->len;
+    addresses.at = close->at + close->len;
     i = closer - 1;
   }
 }
@@ -203,13 +207,18 @@ static bool is_blank_char(char c)
   return c == ' ' || c == '\t';
 }
 
+static size_t skip_blanks(struct span text, size_t at, size_t end)
+{
+  while (at < end && is_blank_char(text.ptr[at])) at++;
+  return at;
+}
+
 /* Number of cells of a row as GFM counts a head, 0: it cannot be one. */
 static size_t cells_of(struct span text, struct slice row)
 {
   size_t cells = 0, things = 0;
   bool open = false;
-  size_t i = row.start;
-  while (i < row.end && is_blank_char(text.ptr[i])) i++;
+  size_t i = skip_blanks(text, row.start, row.end);
   if (i < row.end && text.ptr[i] != '|') open = true, things++;
   while (i < row.end) {
     if (is_blank_char(text.ptr[i])) {
@@ -232,31 +241,27 @@ static size_t cells_of(struct span text, struct slice row)
   return things > 1 ? cells : 0;
 }
 
-/* Number of columns of a delimiter row, 0: it is none. */
+/* Number of columns of a delimiter row, 0: it is none. A pipe or a colon tells it from a heading's
+ * underline. */
 static size_t delimiters_of(struct span text, struct slice row)
 {
-  size_t columns = 0;
-  bool telling = false; /* a pipe or a colon: else it is a heading's underline */
-  size_t i = row.start;
-#define SKIP_BLANKS()                                                                              \
-  while (i < row.end && is_blank_char(text.ptr[i])) i++
-  SKIP_BLANKS();
-  if (i < row.end && text.ptr[i] == '|') telling = true, i++;
-  for (;;) {
-    SKIP_BLANKS();
-    if (i == row.end) break;
-    if (text.ptr[i] == ':') telling = true, i++;
-    if (i == row.end || text.ptr[i] != '-') return 0;
-    while (i < row.end && text.ptr[i] == '-') i++;
-    if (i < row.end && text.ptr[i] == ':') telling = true, i++;
+  size_t columns = 0, at = skip_blanks(text, row.start, row.end);
+  bool telling = at < row.end && text.ptr[at] == '|';
+  at = skip_blanks(text, at + telling, row.end);
+  while (at < row.end) {
+    bool left = text.ptr[at] == ':';
+    at += left;
+    size_t dashes = at;
+    while (at < row.end && text.ptr[at] == '-') at++;
+    if (at == dashes) return 0;
+    bool right = at < row.end && text.ptr[at] == ':';
+    at = skip_blanks(text, at + right, row.end);
+    bool pipe = at < row.end && text.ptr[at] == '|';
+    if (!pipe && at < row.end) return 0;
+    telling |= left || right || pipe;
     columns++;
-    SKIP_BLANKS();
-    if (i == row.end) break;
-    if (text.ptr[i] != '|') return 0;
-    telling = true;
-    i++;
+    at = skip_blanks(text, at + pipe, row.end);
   }
-#undef SKIP_BLANKS
   return telling ? columns : 0;
 }
 
@@ -310,8 +315,10 @@ static void pass_columns(const struct scan *s, struct cursor *c, size_t end, siz
     size_t width = s->text.ptr[c->at] == '\t' ? TAB - c->column % TAB : 1;
     if (width > columns) {
       c->column += columns;
+      c->in_tab = true;
       return;
     }
+    c->in_tab = false;
     c->column += width;
     columns -= width;
     c->at++;
@@ -363,8 +370,7 @@ static bool is_underline(struct span text, size_t at, size_t end)
   char mark = text.ptr[at];
   if (mark != '=' && mark != '-') return false;
   while (at < end && text.ptr[at] == mark) at++;
-  while (at < end && is_blank_char(text.ptr[at])) at++;
-  return at == end;
+  return skip_blanks(text, at, end) == end;
 }
 
 static bool is_heading(struct span text, size_t at, size_t end)
@@ -408,8 +414,7 @@ static size_t list_mark(struct span text, size_t at, size_t end, bool breaks_off
   size_t len = at - begin;
   if (at < end && !is_blank_char(text.ptr[at])) return 0;
   if (!breaks_off) return len;
-  while (at < end && is_blank_char(text.ptr[at])) at++;
-  return at < end && is_one ? len : 0;
+  return skip_blanks(text, at, end) < end && is_one ? len : 0;
 }
 
 static void open_item(struct scan *s, struct cursor *c, size_t end, size_t indent, size_t len)
@@ -467,8 +472,7 @@ static void fence_line(struct scan *s, struct cursor c, struct line line)
   size_t begin = at;
   while (at < line.end && s->text.ptr[at] == s->mark) at++;
   if (at - begin < s->mark_count) return;
-  while (at < line.end && is_blank_char(s->text.ptr[at])) at++;
-  if (at < line.end) return;
+  if (skip_blanks(s->text, at, line.end) < line.end) return;
   add_region(s, s->start, line.end, true);
   s->leaf = LEAF_NONE;
 }
@@ -554,14 +558,13 @@ static void scan_line(struct scan *s, struct line line)
     close_down_to(s, matched);
     return;
   }
-  bool goes_on = s->leaf == LEAF_PARAGRAPH || (s->leaf == LEAF_TABLE && whole);
   if (indent >= CODE_INDENT) {
-    if (goes_on) {
+    if (s->leaf == LEAF_PARAGRAPH) { /* only a paragraph goes on */
       text_line(s, at, line, matched);
       return;
     }
     close_down_to(s, matched);
-    begin_block(s, LEAF_INDENTED, c.at, line);
+    begin_block(s, LEAF_INDENTED, c.at + c.in_tab, line);
     return;
   }
   if (whole && s->leaf == LEAF_PARAGRAPH) {

@@ -62,7 +62,8 @@ static const struct {
   { "a\n2. b\n\n       c", "a\n2. b\n\n{       c}" },
   { "> a\n    b", "> a\n    b" },
   { "> a\n\n    b", "> a\n\n{    b}" },
-  { "a|b\n-|-\n`c|d`\n    e", "a|b\n-|-\n`c|d`\n    e" },
+  { "a|b\n-|-\n`c|d`\n    e", "a|b\n-|-\n`c|d`\n{    e}" },
+  { "a|b\n-|-\n`c`|`d\ne`", "a|b\n-|-\n<`c`>|`d\ne`" },
   { "a\r\n\r\n    b\r\n`c`", "a\r\n\r\n{    b}\r\n<`c`>" },
 };
 
