@@ -4,6 +4,7 @@
 #include "schema/lenient.h"
 #include "schema/markup.h"
 #include "schema/print.h"
+#include "schema/prose.h"
 
 enum { OPTIONS = SCHEMA_REPLY_LEGACY | SCHEMA_REPLY_INTEGERS };
 
@@ -185,13 +186,12 @@ static bool root_key_at(struct span text, size_t at)
 {
   static const char *const roots[] = { "messages", "segments", "reaction" };
   char word[12];
-  if (at >= text.len) return false;
-  at = schema_lenient_quote(text, at);
+  if (at < text.len) at = schema_lenient_quote(text, at);
   at = read_key_word(text, at, word, sizeof word);
-  bool known = false;
+  bool known = false, cut = at >= text.len; /* a key that the end of the text cuts counts as well */
   for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-    known = known || strcmp(word, roots[i]) == 0;
-  if (!known || at >= text.len) return known && at >= text.len;
+    known = known || (cut ? strncmp(word, roots[i], strlen(word)) : strcmp(word, roots[i])) == 0;
+  if (!known || cut) return known;
   at = schema_lenient_blank(text, schema_lenient_quote(text, at));
   return at >= text.len || colon_at(text, at);
 }
@@ -208,7 +208,8 @@ struct search {
   struct span text;
   size_t at;
   size_t open_braces; /* of what was passed over: more opened than closed */
-  bool other;         /* an object of another shape was parsed before */
+  bool other;         /* an object of another shape was parsed before, at other_at */
+  size_t other_at;
   struct schema_error other_error;
   struct schema_answer *ret;
 };
@@ -285,6 +286,7 @@ static size_t pass_object(struct search *s)
   if (!s->other) {
     struct schema_answer tried;
     s->other = true;
+    s->other_at = s->at;
     read_strictly(s->with, rest, &tried);
     s->other_error = tried.error;
     s->other_error.at += s->at;
@@ -377,7 +379,8 @@ static bool begins_as_json(struct span text)
 static bool is_json_answer(struct span text, struct arena *arena)
 {
   static const struct span heads[] = { { "json", 4 }, { "JSON", 4 }, { "data:", 5 } };
-  struct span t = schema_trim_blank(text);
+  bool fenced;
+  struct span t = schema_trim_blank(schema_prose_unfence(text, &fenced));
   for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
     if (!span_starts(t, heads[i])) continue;
     struct span rest = { t.ptr + heads[i].len, t.len - heads[i].len };
@@ -398,7 +401,7 @@ static void judge_rest(struct search *s, struct span text)
   }
   if (ret->kind == SCHEMA_ANSWER_BROKEN || (s->other && is_json_answer(text, s->with->arena))) {
     ret->kind = ret->kind == SCHEMA_ANSWER_BROKEN ? ret->kind : SCHEMA_ANSWER_OTHER;
-    if (s->other) ret->error = s->other_error;
+    if (s->other) ret->error = s->other_error, ret->begin = s->other_at;
     return;
   }
   if (is_json_answer(text, s->with->arena)) {
@@ -431,6 +434,7 @@ void schema_answer_find(const struct schema_answer_search *with, struct span tex
       if (s.other) { /* the first object decides, and it is none */
         ret->kind = SCHEMA_ANSWER_OTHER;
         ret->error = s.other_error;
+        ret->begin = s.other_at;
         return;
       }
       take_reply(&s);
@@ -445,8 +449,11 @@ void schema_answer_find(const struct schema_answer_search *with, struct span tex
     take_reply(&s);
     return;
   }
-  size_t key = find_key(text, "messages");
-  if (ret->kind == SCHEMA_ANSWER_NONE && !s.other && key < text.len) {
+  const char *first = text.len ? memchr(text.ptr, '{', text.len) : NULL;
+  struct span before = { text.ptr, first ? (size_t)(first - text.ptr) : text.len };
+  size_t key = find_key(before, "messages");
+  if (key == before.len) key = find_key(before, "segments");
+  if (ret->kind == SCHEMA_ANSWER_NONE && key < before.len) {
     take_unopened(&s, key);
     return;
   }

@@ -15,7 +15,7 @@ enum schema_answer_kind {
 
 struct schema_answer {
   enum schema_answer_kind kind;
-  size_t begin, end; /* of the object in the text, as near as it is known */
+  size_t begin, end; /* REPLY: of the object in the text; OTHER: begin of the value that decides */
   struct schema_reply reply;
   struct schema_reply_notes notes;
   struct schema_error error; /* BROKEN and OTHER */

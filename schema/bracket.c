@@ -157,18 +157,22 @@ static void scan_behind(struct scan *s)
   }
 }
 
-/* Whether the closers behind the fault close all that is open then, and no more stand with them. */
+/* Whether text goes on as JSON at or behind byte at: then what ends there is no whole object. */
+static bool goes_on(struct span text, size_t at)
+{
+  while (at < text.len && is_space(text.ptr[at])) at++;
+  return at < text.len && memchr(",:{}[]", text.ptr[at], 6) != NULL;
+}
+
+/* Whether the closers behind the fault close all that is open then, and the object ends with it. */
 static bool closes(const struct scan *s, const struct stack *open)
 {
   size_t n = open->depth;
-  if (n == 0) return s->closer_count == 0 || s->closers[0].at != s->fault;
+  if (n == 0) return !goes_on(s->text, s->fault);
   if (s->closer_count < n) return false;
   for (size_t i = 0; i < n; i++)
     if (s->closers[i].c != closer_of(open->open[n - 1 - i])) return false;
-  if (s->closer_count == n) return true;
-  for (size_t at = s->closers[n - 1].at + 1; at < s->closers[n].at; at++)
-    if (!is_space(s->text.ptr[at])) return true;
-  return false;
+  return !goes_on(s->text, s->closers[n - 1].at + 1);
 }
 
 struct fixes {

@@ -194,7 +194,7 @@ static bool split_wrappers(struct polishing *p, const struct schema_segment *seg
   size_t count;
   if (!memchr(text.ptr, '<', text.len)) return add_words(p, segment, text, seen);
   if (!schema_prose_split(text, false, p->arena, &texts, &count)) return refuse_memory(p);
-  if (count == 0) return add_words(p, segment, text, seen);
+  if (!texts) return add_words(p, segment, text, seen);
   schema_repairs_add(p->repairs, SCHEMA_FIX_TEXT_WRAPPER, 0);
   for (size_t i = 0; i < count; i++) {
     if (i && !end_message(p)) return false;

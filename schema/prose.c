@@ -224,6 +224,7 @@ bool schema_prose_split(struct span text, bool loose, struct arena *arena, struc
   struct schema_quoted_reader codes = { 0 };
   struct schema_mark mark, next;
   size_t done = 0;
+  *rettexts = NULL;
   *retcount = 0;
   bool found = next_wrapper(text, 0, loose, &codes, &mark);
   if (!found) return true;
@@ -242,9 +243,9 @@ bool schema_prose_split(struct span text, bool loose, struct arena *arena, struc
     more = found && next_wrapper(text, mark.end, loose, &codes, &next);
   }
   add_text(&s, done, text.len);
-  *rettexts = s.texts;
+  *rettexts = s.count ? s.texts : arena_zalloc(arena, 1, sizeof **rettexts);
   *retcount = s.count;
-  return !s.failed;
+  return !s.failed && *rettexts;
 }
 
 /* ---- what is no answer ---- */

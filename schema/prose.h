@@ -16,7 +16,7 @@ struct span schema_prose_bare_end(struct span text);
 /* Splits text at its <text>…</text> wrappers: each is one text, and so are the words outside, all
  * trimmed (reply.md 88). A wrapper in code, with attributes, or only named in a sentence is none.
  * loose: <answer>, <reply> and their like around the whole are taken off as well.
- * *rettexts lives in arena, the texts in text. False: out of memory. No wrapper: *retcount is 0. */
+ * *rettexts lives in arena (NULL: no wrapper), the texts in text. False: out of memory. */
 bool schema_prose_split(struct span text, bool loose, struct arena *arena, struct span **rettexts,
                         size_t *retcount);
 

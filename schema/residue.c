@@ -267,7 +267,9 @@ struct walk {
   struct span here;  /* text, cut at the end of the code that the walk is in */
   bool around;       /* scraps pass */
   size_t code_end;   /* 0: outside code */
+  bool fenced;       /* the code is a fence */
   size_t quoted_at;  /* the first call inside code */
+  size_t fence_end;  /* of the last fence with a call in it; 0: none */
   size_t found_at;   /* the first call */
   size_t json_until; /* braces before it have been judged */
   size_t opener;     /* the last opener without a call behind it, or nowhere */
@@ -279,6 +281,7 @@ struct walk {
 static void found(struct walk *w, size_t at)
 {
   size_t *to = w->code_end ? &w->quoted_at : &w->found_at;
+  if (w->code_end && w->fenced) w->fence_end = w->code_end;
   if (*to == nowhere) *to = at;
 }
 
@@ -573,6 +576,7 @@ static size_t on_backtick(struct walk *w, size_t at)
     for (const char *const *word = fence_words; *word; word++)
       if (span_eq_nocase(code.info, span_of(*word))) found(w, at);
   w->code_end = code.end;
+  w->fenced = code.fenced;
   w->here.len = code.inner_end;
   return code.inner_begin;
 }
@@ -584,7 +588,21 @@ static void leave_code(struct walk *w)
   w->opener = nowhere;
 }
 
-/* Whether anything is said outside code: then what stands in code is an example. */
+/* Words of who shows a format; who only announces what comes is calling. */
+static const char *const showing_words[] = {
+  "格式",   "长这样",  "样子",      "例",         "写法",      "语法",   "结构",    "标签", "标记",
+  "format", "example", "look like", "looks like", "like this", "syntax", "such as", "e.g.",
+};
+
+static bool is_showing(struct span text)
+{
+  for (size_t i = 0; i < sizeof showing_words / sizeof *showing_words; i++)
+    for (size_t at = 0, n = strlen(showing_words[i]); at + n <= text.len; at++)
+      if (starts_nocase_at(text, at, showing_words[i])) return true;
+  return false;
+}
+
+/* Whether anything is said outside code. */
 static bool has_words_outside_code(struct span text)
 {
   struct schema_quoted_reader codes = { 0 };
@@ -636,6 +654,16 @@ static size_t step(struct walk *w, size_t at)
                                                                             : at + 1;
 }
 
+/* Whether the calls in code are examples: words stand outside code, and where a fence holds a call,
+ * behind it or such before it that show a format. A model that calls stops behind the call. */
+static bool is_example(const struct walk *w)
+{
+  if (!has_words_outside_code(w->text)) return false;
+  if (w->fence_end == 0) return true;
+  struct span behind = { w->text.ptr + w->fence_end, w->text.len - w->fence_end };
+  return schema_has_words(behind) || is_showing((struct span) { w->text.ptr, w->quoted_at });
+}
+
 static bool walk_text(struct span text, bool around, size_t *retat)
 {
   struct walk w = {
@@ -659,8 +687,7 @@ static bool walk_text(struct span text, bool around, size_t *retat)
     else
       at = next < text.len ? step(&w, next) : next;
   }
-  if (w.found_at == nowhere && w.quoted_at != nowhere && !has_words_outside_code(text))
-    w.found_at = w.quoted_at;
+  if (w.found_at == nowhere && w.quoted_at != nowhere && !is_example(&w)) w.found_at = w.quoted_at;
   if (w.found_at == nowhere && schema_call_pythonic(text)) w.found_at = 0;
   if (w.found_at == nowhere) return false;
   if (retat) *retat = w.found_at;

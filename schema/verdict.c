@@ -1,6 +1,7 @@
 #include "schema/verdict.h"
 
 #include "schema/answer.h"
+#include "schema/call.h"
 #include "schema/glance.h"
 #include "schema/layer.h"
 #include "schema/markup.h"
@@ -74,6 +75,24 @@ static bool may_hide_a_call(struct span text)
                    span_find(text, SPAN("```tool")) < text.len);
 }
 
+/* Whether a string of the JSON that begins in text holds a call, up to where it stops being JSON. */
+static bool has_call_in_strings(struct judging *j, struct span text)
+{
+  struct schema_json reader;
+  const char *begin = memchr(text.ptr, '{', text.len);
+  if (!begin) return false;
+  struct span json = { begin, (size_t)(text.ptr + text.len - begin) };
+  schema_json_init(&reader, json, j->arena, SCHEMA_DEPTH_SCHEMA, SCHEMA_JSON_STRICT);
+  enum schema_token token = schema_json_next(&reader);
+  while (token != SCHEMA_JSON_ERROR && reader.depth > 0) {
+    if (token == SCHEMA_JSON_STRING && schema_glance(reader.text) & SCHEMA_GLANCE_MARKUP &&
+        schema_residue_tool_call(reader.text, NULL))
+      return true;
+    token = schema_json_next(&reader);
+  }
+  return false;
+}
+
 /* What cannot be sent may be reworded by the model, unless it has written a tool call, in the open
  * or behind the escapes of a string. */
 static void correct(struct judging *j, struct span text, size_t base,
@@ -87,12 +106,28 @@ static void correct(struct judging *j, struct span text, size_t base,
     refuse_call(j, base + at);
     return;
   }
+  if (has_call_in_strings(j, text)) {
+    refuse_call(j, base);
+    return;
+  }
   if (!may_hide_a_call(text)) return;
   struct span plain = schema_layer_unescape(text, j->arena);
   if (!plain.ptr)
     refuse_memory(j);
   else if (schema_residue_tool_call(plain, NULL))
     refuse_call(j, base);
+}
+
+/* The answer is JSON of another shape, which decides what it is: the call of a tool? */
+static void correct_other(struct judging *j, struct span text, size_t base,
+                          const struct schema_answer *answer)
+{
+  size_t reach;
+  if (answer->begin < text.len && text.ptr[answer->begin] == '{' &&
+      schema_call_json(text, answer->begin, &reach))
+    refuse_call(j, base + answer->begin);
+  else
+    correct(j, text, base, &answer->error);
 }
 
 /* ---- prose ---- */
@@ -106,33 +141,41 @@ static bool add_message(struct judging *j, struct span text, struct schema_messa
   return true;
 }
 
+/* Each text becomes a message. False: out of memory. */
+static bool build_prose(struct judging *j, const struct span *texts, size_t count,
+                        struct schema_reply *ret)
+{
+  struct schema_message *messages = arena_zalloc(j->arena, count + 1, sizeof *messages);
+  *ret = (struct schema_reply) { .messages = messages };
+  for (size_t i = 0; messages && i < count; i++) {
+    struct span clean = schema_prose_clean(texts[i], j->arena);
+    if (!clean.ptr) return false;
+    if (span_is_blank(clean)) continue;
+    if (!add_message(j, clean, &messages[ret->count++])) return false;
+  }
+  return messages != NULL;
+}
+
 static void send_prose(struct judging *j, struct span text, size_t base)
 {
-  struct span bare = schema_prose_bare(text), *texts = &bare;
-  size_t count = 0, chars = span_utf8_fault(bare);
-  if (chars < bare.len) {
+  struct span bare = schema_prose_bare(text), *texts;
+  struct schema_reply reply;
+  size_t count, fault = span_utf8_fault(bare);
+  if (fault < bare.len) {
     struct schema_error error;
-    schema_fail(&error, SCHEMA_EUTF8, chars, "$", "bytes that are not UTF-8");
+    schema_fail(&error, SCHEMA_EUTF8, fault, "$", "bytes that are not UTF-8");
     correct(j, text, base, &error);
     return;
   }
+  if (bare.len < schema_trim_blank(text).len)
+    schema_repairs_add(&j->repairs, SCHEMA_FIX_TEMPLATE_TOKEN, base);
   if (!schema_prose_split(bare, true, j->arena, &texts, &count)) {
     refuse_memory(j);
     return;
   }
-  if (count) schema_repairs_add(&j->repairs, SCHEMA_FIX_TEXT_WRAPPER, base);
-  if (count == 0) texts = &bare;
-  if (bare.len < schema_trim_blank(text).len)
-    schema_repairs_add(&j->repairs, SCHEMA_FIX_TEMPLATE_TOKEN, base);
+  if (texts) schema_repairs_add(&j->repairs, SCHEMA_FIX_TEXT_WRAPPER, base);
   schema_repairs_add(&j->repairs, SCHEMA_FIX_PLAIN_TEXT, base);
-  struct schema_message *messages = arena_zalloc(j->arena, count ? count : 1, sizeof *messages);
-  struct schema_reply reply = { .messages = messages };
-  for (size_t i = 0; messages && i < (count ? count : 1); i++) {
-    struct span clean = schema_prose_clean(texts[i], j->arena);
-    if (!clean.ptr || !add_message(j, clean, &messages[reply.count])) messages = NULL;
-    if (messages && !span_is_blank(clean)) reply.count++;
-  }
-  if (!messages)
+  if (!build_prose(j, texts ? texts : &bare, texts ? count : 1, &reply))
     refuse_memory(j);
   else if (reply.count == 0)
     refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "nothing is left to be sent");
@@ -233,7 +276,7 @@ static void judge_body(struct judging *j, struct span text, size_t base)
       pass(j, &answer.reply);
     break;
   case SCHEMA_ANSWER_BROKEN:
-  case SCHEMA_ANSWER_OTHER: correct(j, text, base, &answer.error); break;
+  case SCHEMA_ANSWER_OTHER: correct_other(j, text, base, &answer); break;
   case SCHEMA_ANSWER_NONE: judge_prose(j, text, base); break;
   }
 }
@@ -310,7 +353,7 @@ static bool judge_at_once(struct judging *j, struct span text)
     return true;
   }
   if (answer.kind != SCHEMA_ANSWER_REPLY && !schema_reasoning_possible(text)) {
-    if (!judge_inner(j, text, 0, 0)) correct(j, text, 0, &answer.error);
+    if (!judge_inner(j, text, 0, 0)) correct_other(j, text, 0, &answer);
     return true;
   }
   j->repairs.count = 0;
