@@ -119,8 +119,8 @@ static void finish(struct rg_job *job)
   job_unlink(c, job);
   if (!job->judged) rg_job_judge(job); /* so that its result has a verdict */
   enum rg_ending ending = ending_of(job);
-  say(c, RG_LOG_INFO, "turn %" PRIu64 ": %s%s%s", job->ticket, rg_ending_word(ending),
-      job->stopped ? ", " : "", job->stopped ? job->stopped : "");
+  say(c, job->own ? RG_LOG_DEBUG : RG_LOG_INFO, "turn %" PRIu64 ": %s%s%s", job->ticket,
+      rg_ending_word(ending), job->stopped ? ", " : "", job->stopped ? job->stopped : "");
   pthread_mutex_lock(&gate->mu);
   if (!job->own) gate->endings[ending]++;
   gate->waiting--;

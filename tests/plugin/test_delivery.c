@@ -22,7 +22,7 @@ static size_t times(const char *text, const char *what)
   return n;
 }
 
-Test(delivery, messages_in_order_with_pauses, .timeout = 30)
+Test(delivery, messages_in_order_with_pauses)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot",
@@ -58,7 +58,7 @@ static struct bot_answer reaction_silent(struct bot *b, const struct bot_call *c
   return (struct bot_answer) { .kind = reaction ? BOT_SILENT : BOT_OK };
 }
 
-Test(delivery, words_wait_for_a_reaction_but_not_long, .timeout = 30)
+Test(delivery, words_wait_for_a_reaction_but_not_long)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -82,7 +82,7 @@ static struct bot_answer second_send_refused(struct bot *b, const struct bot_cal
   return strstr(call->params, "two") ? refused : (struct bot_answer) { .kind = BOT_OK };
 }
 
-Test(delivery, failure_behind_the_first_is_partial, .timeout = 30)
+Test(delivery, failure_behind_the_first_is_partial)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -115,7 +115,7 @@ static struct bot_answer unknown_by_text(struct bot *b, const struct bot_call *c
   return (struct bot_answer) { .kind = BOT_OK };
 }
 
-Test(delivery, unknown_is_never_sent_again, .timeout = 40)
+Test(delivery, unknown_is_never_sent_again)
 {
   static const struct {
     const char *text, *reason;
@@ -150,7 +150,7 @@ static struct bot_answer muted_in_123(struct bot *b, const struct bot_call *call
                                                   : (struct bot_answer) { .kind = BOT_OK };
 }
 
-Test(delivery, a_muted_group_rests_until_the_mute_ends, .timeout = 30)
+Test(delivery, a_muted_group_rests_until_the_mute_ends)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -187,7 +187,7 @@ static struct bot_answer slow_in_123(struct bot *b, const struct bot_call *call)
   return (struct bot_answer) { .kind = slow ? BOT_SILENT : BOT_OK };
 }
 
-Test(delivery, conversations_do_not_wait_for_each_other, .timeout = 40)
+Test(delivery, conversations_do_not_wait_for_each_other)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -202,7 +202,7 @@ Test(delivery, conversations_do_not_wait_for_each_other, .timeout = 40)
   stage_close(&s);
 }
 
-Test(delivery, queues_are_bounded, .timeout = 40)
+Test(delivery, queues_are_bounded)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -226,7 +226,7 @@ Test(delivery, queues_are_bounded, .timeout = 40)
   stage_close(&s);
 }
 
-Test(delivery, cancel_keeps_back_what_is_unsent, .timeout = 30)
+Test(delivery, cancel_keeps_back_what_is_unsent)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", "groups:\n  default:\n    pace: {min: 2, max: 2}\n", false);
@@ -253,7 +253,7 @@ Test(delivery, cancel_keeps_back_what_is_unsent, .timeout = 30)
   stage_close(&s);
 }
 
-Test(delivery, a_recall_of_what_is_answered_cancels, .timeout = 30)
+Test(delivery, a_recall_of_what_is_answered_cancels)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", "groups:\n  default:\n    pace: {min: 2, max: 2}\n", false);
@@ -273,7 +273,7 @@ Test(delivery, a_recall_of_what_is_answered_cancels, .timeout = 30)
   stage_close(&s);
 }
 
-Test(delivery, removal_from_the_group_clears_its_queue, .timeout = 30)
+Test(delivery, removal_from_the_group_clears_its_queue)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", "groups:\n  default:\n    pace: {min: 2, max: 2}\n", false);
@@ -290,7 +290,7 @@ Test(delivery, removal_from_the_group_clears_its_queue, .timeout = 30)
   stage_close(&s);
 }
 
-Test(delivery, failure_notice_in_the_place_of_what_is_refused, .timeout = 30)
+Test(delivery, failure_notice_in_the_place_of_what_is_refused)
 {
   static const char tool[] = "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>";
   struct stage s;
@@ -315,7 +315,7 @@ Test(delivery, failure_notice_in_the_place_of_what_is_refused, .timeout = 30)
   stage_close(&s);
 }
 
-Test(delivery, one_correction_by_the_hosts_model, .timeout = 30)
+Test(delivery, one_correction_by_the_hosts_model)
 {
   static const char wrong[] = "{\"messages\":[{\"segments\":[{\"type\":\"text\",\"data\":{}}]}]}";
   static const struct {
@@ -346,7 +346,7 @@ Test(delivery, one_correction_by_the_hosts_model, .timeout = 30)
   stage_close(&s);
 }
 
-Test(delivery, without_a_model_to_ask_the_notice_goes_out, .timeout = 30)
+Test(delivery, without_a_model_to_ask_the_notice_goes_out)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -375,7 +375,7 @@ static struct bot_answer card_answer(struct bot *b, const struct bot_call *call)
   return (struct bot_answer) { .kind = BOT_TEXT, .text = shown };
 }
 
-Test(delivery, a_card_that_is_not_shown_goes_as_text_once, .timeout = 60)
+Test(delivery, a_card_that_is_not_shown_goes_as_text_once)
 {
 #define MESSAGE(m) "\"status\":\"ok\",\"retcode\":0,\"data\":{\"message\":" m "}"
   static char seen[] = MESSAGE("[{\"type\":\"json\",\"data\":{\"data\":\"{}\"}}]");
@@ -411,7 +411,7 @@ Test(delivery, a_card_that_is_not_shown_goes_as_text_once, .timeout = 60)
   }
 }
 
-Test(delivery, two_lost_cards_in_a_row_make_the_endpoint_use_text, .timeout = 60)
+Test(delivery, two_lost_cards_in_a_row_make_the_endpoint_use_text)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -436,7 +436,7 @@ Test(delivery, two_lost_cards_in_a_row_make_the_endpoint_use_text, .timeout = 60
 
 /* --- connections --- */
 
-Test(delivery, a_turn_before_the_connection_waits_for_it, .timeout = 30)
+Test(delivery, a_turn_before_the_connection_waits_for_it)
 {
   struct stage s;
   stage_open(&s, "Lagrange.OneBot", FAST, false);
@@ -448,7 +448,7 @@ Test(delivery, a_turn_before_the_connection_waits_for_it, .timeout = 30)
   stage_close(&s);
 }
 
-Test(delivery, offline_fails_after_a_while_and_nothing_was_written, .timeout = 40)
+Test(delivery, offline_fails_after_a_while_and_nothing_was_written)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -466,7 +466,7 @@ Test(delivery, offline_fails_after_a_while_and_nothing_was_written, .timeout = 4
   stage_close(&s);
 }
 
-Test(delivery, rate_makes_messages_wait, .timeout = 90)
+Test(delivery, rate_makes_messages_wait)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST "    rate: {per_minute: 3}\n", false);

@@ -29,7 +29,7 @@ static const char *event_told(struct stage *s, size_t i)
                                                                          : NULL;
 }
 
-Test(gate, events_reach_the_host_byte_for_byte, .timeout = 30)
+Test(gate, events_reach_the_host_byte_for_byte)
 {
   static const char *const rows[] = {
     GROUP_EVENT("10002", "member", "hello"),
@@ -48,7 +48,7 @@ Test(gate, events_reach_the_host_byte_for_byte, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, a_tap_reaches_the_host_as_its_payload, .timeout = 30)
+Test(gate, a_tap_reaches_the_host_as_its_payload)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -70,7 +70,7 @@ Test(gate, a_tap_reaches_the_host_as_its_payload, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, only_the_asked_may_tap_where_it_says_so, .timeout = 30)
+Test(gate, only_the_asked_may_tap_where_it_says_so)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST "    answer_by: asked\n", false);
@@ -84,7 +84,7 @@ Test(gate, only_the_asked_may_tap_where_it_says_so, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, commands_are_answered_and_not_passed_on, .timeout = 60)
+Test(gate, commands_are_answered_and_not_passed_on)
 {
   static const struct {
     const char *label, *event, *answer; /* NULL: none */
@@ -129,7 +129,7 @@ Test(gate, commands_are_answered_and_not_passed_on, .timeout = 60)
   stage_close(&s);
 }
 
-Test(gate, reload_takes_what_changed_and_refuses_what_is_wrong, .timeout = 30)
+Test(gate, reload_takes_what_changed_and_refuses_what_is_wrong)
 {
   char why[512];
   struct stage s;
@@ -155,7 +155,7 @@ Test(gate, reload_takes_what_changed_and_refuses_what_is_wrong, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, profile_override_holds_for_what_was_detected, .timeout = 30)
+Test(gate, profile_override_holds_for_what_was_detected)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -169,7 +169,7 @@ Test(gate, profile_override_holds_for_what_was_detected, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, a_private_chat_is_a_conversation_of_its_own, .timeout = 30)
+Test(gate, a_private_chat_is_a_conversation_of_its_own)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -189,7 +189,7 @@ Test(gate, a_private_chat_is_a_conversation_of_its_own, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, what_is_not_built_says_so, .timeout = 30)
+Test(gate, what_is_not_built_says_so)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST "relay: {listen: \"127.0.0.1:1\"}\n", false);
@@ -208,7 +208,7 @@ Test(gate, what_is_not_built_says_so, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, log_lines_hold_no_words_and_no_token, .timeout = 30)
+Test(gate, log_lines_hold_no_words_and_no_token)
 {
   struct stage s;
   stage_open(&s, "NapCat.Onebot", FAST, false);
@@ -233,7 +233,7 @@ Test(gate, log_lines_hold_no_words_and_no_token, .timeout = 30)
   stage_close(&s);
 }
 
-Test(gate, many_turns_leave_nothing_behind, .timeout = 60)
+Test(gate, many_turns_leave_nothing_behind)
 {
   enum { ROUNDS = 100, CHATS = 30 };
   struct stage s;
