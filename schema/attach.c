@@ -23,6 +23,7 @@ struct take {
   struct list media;
   char *out; /* never longer than text */
   size_t len;
+  size_t refused;
   bool any_line; /* a line was kept */
   bool taken, failed;
 };
@@ -273,7 +274,10 @@ static bool take_payload(struct take *t, struct span payload)
   }
   if (t->media.count == f.before) {
     struct span whole = quoted ? inside : clean(inside);
-    if (!is_sound(whole, SCHEMA_REFERENCE_SPACES | SCHEMA_REFERENCE_BARE)) return local;
+    if (!is_sound(whole, SCHEMA_REFERENCE_SPACES | SCHEMA_REFERENCE_BARE)) {
+      t->refused += local;
+      return local;
+    }
     list_add(t, &t->media, whole);
     f.invalid.count = 0;
   }
@@ -566,6 +570,6 @@ bool schema_attach_take(struct span text, unsigned options, struct arena *arena,
     begin = end + 1;
   }
   struct span left = without_blank_lines((struct span) { t.out, t.len });
-  *ret = (struct schema_attached) { left, t.media.items, t.media.count, t.taken };
+  *ret = (struct schema_attached) { left, t.media.items, t.media.count, t.refused, t.taken };
   return !t.failed;
 }

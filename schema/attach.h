@@ -15,7 +15,8 @@ struct schema_attached {
   struct span text;         /* what is left, or the text itself where nothing was taken out */
   const struct span *media; /* as written, in the order of the text, twice where it stands twice */
   size_t count;
-  bool taken; /* something was taken out, if only a refused path */
+  size_t refused; /* lines with a path that may not be one: they leave the text all the same */
+  bool taken;     /* something was taken out, if only a refused path */
 };
 
 /* options: bits of above. *ret lives in arena and in text. False: no memory. Linear. Any thread. */

@@ -39,6 +39,7 @@ static bool take_media(struct span text, const struct schema_directive_options *
   } else if (attached.taken && !schema_tag_tidy(left, arena, &left)) {
     return false;
   }
+  d->refused = attached.refused;
   d->audio_as_voice = tags.audio;
   d->text = attached.taken || tags.audio ? schema_white_trim_end(left) : text;
   return keep_media(&attached, arena, d);

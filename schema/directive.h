@@ -17,6 +17,7 @@ struct schema_directives {
   struct span text; /* what is to be shown; empty where the reply asks for silence */
   const struct span *media;
   size_t media_count;
+  size_t refused;      /* attachments that were asked for and left out: worth a line in the log */
   bool audio_as_voice; /* audio is to be a voice message */
   bool reply_to_current;
   bool has_reply_tag;

@@ -11,6 +11,7 @@ struct unique {
   struct schema_keys *seen;
   struct span *items;
   size_t count, cap;
+  size_t refused; /* of structured fields */
   bool failed;
 };
 
@@ -46,13 +47,18 @@ static void add_field(struct unique *u, struct span reference)
 {
   struct span trimmed = schema_white_trim(reference);
   unsigned options = SCHEMA_REFERENCE_SPACES | SCHEMA_REFERENCE_ANY;
-  if (trimmed.len && !schema_reference_fault(trimmed, options)) unique_add(u, trimmed);
+  if (trimmed.len == 0) return;
+  if (schema_reference_fault(trimmed, options))
+    u->refused++;
+  else
+    unique_add(u, trimmed);
 }
 
 static void keep_unique(const struct unique *u, struct schema_directives *d)
 {
   d->media = u->items;
   d->media_count = u->count;
+  d->refused += u->refused;
 }
 
 static bool has_content(const struct schema_directives *d)
@@ -77,7 +83,7 @@ bool schema_payload_plan(const struct schema_payload *p,
   d.reply_to_current |= p->reply_to_current;
   if (p->reply_to_id.len) d.reply_to_id = p->reply_to_id;
   *retdeliver = d.silent ? d.media_count > 0 : has_content(&d);
-  if (!*retdeliver) d = (struct schema_directives) { .silent = d.silent };
+  if (!*retdeliver) d = (struct schema_directives) { .silent = d.silent, .refused = d.refused };
   *ret = d;
   return !media.failed;
 }

@@ -144,6 +144,25 @@ static struct schema_directives said(const char *text, const struct span *media,
   return (struct schema_directives) { .text = span_of(text), .media = media, .media_count = count };
 }
 
+Test(payload, tells_what_it_left_out)
+{
+  static const struct span urls[] = { { "http://e.com/a.png", 18 }, { "/a.png", 6 } };
+  struct schema_payload p = { .text = SPAN("a\nMEDIA:../x.png"),
+                              .media_url = SPAN("ftp://e.com/a"),
+                              .media_urls = urls,
+                              .media_url_count = 2 };
+  struct schema_directive_options options = { .media_lines = true };
+  struct schema_directives d;
+  bool deliver;
+  struct arena arena;
+  arena_init(&arena, 1 << 20);
+  cr_assert(schema_payload_plan(&p, &options, &arena, &d, &deliver));
+  cr_expect_eq(d.refused, 3);
+  cr_expect_eq(d.media_count, 1);
+  cr_expect(span_is(d.text, "a"));
+  arena_done(&arena);
+}
+
 /* rich-output.md 181 and its issues 7, 8, 10 */
 Test(payload, delivers_once)
 {
