@@ -405,17 +405,14 @@ static const struct span share_fields[] = {
 #undef FIELD
 };
 
-/* How many of share_fields would be shown: none where only url and title arrive, the words alone
- * where shares become text, all but the platform where none is allowed. */
-static size_t share_field_count(const struct ob_profile *p, const struct ob_plan_settings *s)
+/* How many of share_fields this implementation can show. The settings do not count: what they leave
+ * out is passed over by the plan, and a model that was told of a field before `card` was changed
+ * must not be refused for it. */
+static size_t share_field_count(const struct ob_profile *p)
 {
-  if (s->card == OB_CARD_TEXT) return 1;
-  bool ark = s->card == OB_CARD_ARK && ob_profile_shows(p, OB_JSON);
-  if (!ark && p->music == OB_MUSIC_NONE) {
-    if (!ob_profile_shows(p, OB_SHARE)) return 1;
-    return p->share_swaps ? 0 : 2;
-  }
-  return s->share_platforms ? 4 : 3;
+  if (p->music != OB_MUSIC_NONE) return 4;
+  if (!ob_profile_shows(p, OB_SHARE)) return 1;
+  return p->share_swaps ? 0 : 2;
 }
 
 /* "on this platform: …" of the instruction (reply.md 48). */
@@ -445,7 +442,7 @@ static void offer_share(const struct ob_profile *profile, const struct ob_plan_s
                         struct arena *arena, struct schema_offer *ret)
 {
   ret->share_fields = share_fields;
-  ret->share_field_count = share_field_count(profile, settings);
+  ret->share_field_count = share_field_count(profile);
   struct schema_hint *hint = ret->share_field_count > 2 ? arena_alloc(arena, sizeof *hint) : NULL;
   if (!hint) return;
   *hint = (struct schema_hint) { SCHEMA_SHARE,
