@@ -210,6 +210,7 @@ static void look_at_media(struct rg_gate *gate, struct rg_job *job);
 static void judged(struct rg_gate *gate, struct rg_job *job)
 {
   log_verdict(job);
+  if (job->stopped) return; /* it ends at once and must not be given away */
   if (job->course == RG_COURSE_CORRECT) ask_correction(gate, job);
   if (job->course == RG_COURSE_MEDIA) look_at_media(gate, job);
 }

@@ -22,7 +22,7 @@ static struct span trim_wide(struct span s)
 
 bool rg_keyboard_numbered(const struct schema_button *button)
 {
-  return span_trim(button->label).len > 0 && button->payload.len > 0;
+  return button->payload.len > 0 && !span_is_blank(button->label);
 }
 
 static size_t numbered_count(const struct schema_segment *keyboard, size_t *bytes)

@@ -480,3 +480,24 @@ Test(delivery, rate_makes_messages_wait)
   cr_expect(has(keeper_result_of(s.keeper, other, LONG_MS), "delivered"), "each chat its own");
   stage_close(&s);
 }
+
+Test(delivery, a_turn_with_media_that_never_connects_ends)
+{
+  static const char picture[] =
+      REPLY("{\"segments\":[{\"type\":\"image\",\"data\":{\"media\":{\"kind\":\"base64\",\"value\":"
+            "\"iVBORw0KGgo=\"}}}]}");
+  struct stage s;
+  char why[512];
+  stage_open(&s, "NapCat.Onebot", FAST, false);
+  stage_config(&s, "  dead:\n    connect: ws://127.0.0.1:9\n", FAST);
+  cr_assert_eq(rg_gate_reload(s.gate, why, sizeof why), RG_OK, "%s", why);
+  const struct rg_turn turn = {
+    .size = sizeof turn, .kind = RG_KIND_ANSWER, .endpoint = { "dead", 4 }, .group_id = { "123", 3 }
+  };
+  uint64_t ticket;
+  struct rg_bytes raw = { picture, sizeof picture - 1 };
+  cr_assert_eq(rg_gate_submit(s.gate, &turn, raw, &ticket), RG_OK);
+  const char *result = keeper_result_of(s.keeper, ticket, 20000);
+  cr_expect(has(result, "\"result\":\"failed\",\"reason\":\"offline\""), "%s", result);
+  stage_close(&s);
+}

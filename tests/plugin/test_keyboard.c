@@ -6,7 +6,7 @@
 enum { NOW = 1000 };
 
 static const struct schema_button first_row[] = { { SPAN_INIT("一"), SPAN_INIT("one") },
-                                                  { SPAN_INIT(" "), SPAN_INIT("no label") },
+                                                  { SPAN_INIT(" 　"), SPAN_INIT("no label") },
                                                   { SPAN_INIT("no payload"), SPAN_INIT("") } };
 static const struct schema_button second_row[] = { { SPAN_INIT("二"), SPAN_INIT("2") },
                                                    { SPAN_INIT("line\nend [CQ:at,qq=all]"),
