@@ -7,8 +7,9 @@ enum {
   MINUTE_MS = 60 * 1000,
   BUCKETS_MIN = 64,
   HISTORY_CONVERSATIONS_MAX = 8192, /* with more, old verdicts of quiet chats are forgotten */
-  SWEEP_MIN = 1024,   /* below it forgotten conversations cost nothing worth the look */
-  RATE_MAX = 60 * 60, /* nobody is meant to read more than 60 messages a second */
+  SWEEP_MIN = 1024, /* below it forgotten conversations cost nothing worth the look */
+  RATE_MAX = 6000,  /* the largest rate.per_minute */
+  RATE_MIN = 8,
 };
 
 /* --- rate --- */
@@ -29,24 +30,26 @@ uint64_t rg_rate_wait(struct rg_rate *r, uint32_t per_minute, uint64_t now_ms)
   return r->at_ms[deciding] + MINUTE_MS - now_ms;
 }
 
-static bool rate_room(struct rg_rate *r, size_t capacity)
+/* Room for one more, as long as there are fewer than limit. */
+static void rate_grow(struct rg_rate *r, size_t limit)
 {
-  if (r->capacity >= capacity) return true;
-  uint64_t *grown = malloc(capacity * sizeof *grown);
-  if (!grown) return false;
+  size_t capacity = r->capacity > 0 ? 2 * r->capacity : RATE_MIN;
+  if (capacity > limit) capacity = limit;
+  uint64_t *grown = capacity > r->capacity ? malloc(capacity * sizeof *grown) : NULL;
+  if (!grown) return;
   for (size_t i = 0; i < r->count; i++) grown[i] = r->at_ms[(r->first + i) % r->capacity];
   free(r->at_ms);
   r->at_ms = grown;
   r->capacity = capacity;
   r->first = 0;
-  return true;
 }
 
 void rg_rate_count(struct rg_rate *r, uint32_t per_minute, uint64_t now_ms)
 {
   if (per_minute == 0 || per_minute > RATE_MAX) return;
   rate_expire(r, now_ms);
-  if (!rate_room(r, per_minute) && r->capacity == 0) return;
+  if (r->count == r->capacity) rate_grow(r, per_minute);
+  if (r->capacity == 0) return;
   if (r->count == r->capacity) {
     r->first = (r->first + 1) % r->capacity;
     r->count--;

@@ -33,6 +33,18 @@ Test(rate, follows_a_changed_limit)
   rg_rate_done(&r);
 }
 
+Test(rate, of_the_largest_limit_grows_as_it_is_needed)
+{
+  struct rg_rate r = { .count = 0 };
+  for (uint64_t t = 0; t < 6000; t++) {
+    cr_assert_eq(rg_rate_wait(&r, 6000, t), 0);
+    rg_rate_count(&r, 6000, t);
+    cr_assert_leq(r.capacity, t < 8 ? 8 : 2 * (t + 1));
+  }
+  cr_expect_eq(rg_rate_wait(&r, 6000, 6000), 54000);
+  rg_rate_done(&r);
+}
+
 Test(conversations, are_found_by_account_kind_and_number)
 {
   struct rg_conversations all = { .count = 0 };
