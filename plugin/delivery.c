@@ -558,7 +558,8 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
     return NEXT_WAIT;
   }
   if (!ready) return link_wait(c, job, now, wait_ms) ? NEXT_WAIT : NEXT_END;
-  if (job->plan.steps[job->step].kind != OB_STEP_REACTION) {
+  /* who commands is not kept waiting by what the bot said */
+  if (!job->own && job->plan.steps[job->step].kind != OB_STEP_REACTION) {
     *wait_ms = rg_rate_wait(&c->rate, job->group->rate.per_minute, now);
   }
   return *wait_ms > 0 ? NEXT_WAIT : NEXT_STEP;

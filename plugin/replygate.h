@@ -99,13 +99,17 @@ struct rg_api {
   /* A model's raw answer: judged, planned, delivered. *ticket names the turn in on_result. */
   int32_t (*submit)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
                     uint64_t *ticket);
+  /* What is unsent of a turn is not sent; its result says what was. A ticket that has ended is no
+   * fault. */
   int32_t (*cancel)(struct rg_gate *gate, uint64_t ticket);
+  /* Not built in yet: for hosts that carry actions and events themselves. */
   int32_t (*outbound)(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes action,
                       int32_t *verdict, struct rg_buf *edit);
   int32_t (*inbound)(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes event,
                      int32_t *verdict, struct rg_buf *edit);
   int32_t (*response)(struct rg_gate *gate, struct rg_bytes endpoint, uint64_t ticket,
                       struct rg_bytes json);
+  /* What the host's model answered to complete(); empty: it failed. */
   int32_t (*completed)(struct rg_gate *gate, uint64_t ticket, struct rg_bytes text);
   /* What the host's model is to be given for this turn: JSON Schema and instruction text. */
   int32_t (*contract)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_buf *schema,
@@ -113,10 +117,16 @@ struct rg_api {
   /* Judges only: {"verdict","code","path","at","why","repairs","reply","preview"}. */
   int32_t (*check)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
                    struct rg_buf *report);
+  /* Reads the configuration file again; one with faults changes nothing. Turns on their way keep
+   * what they began with. */
   int32_t (*reload)(struct rg_gate *gate, char *why, size_t cap);
+  /* {"version","submitted","waiting", a count for each result of on_result, "events",
+   * "conversations","endpoints":[{"name","state","profile","version","self_id"}]}; state: down |
+   * open | ready | refused. */
   int32_t (*stats)(struct rg_gate *gate, struct rg_buf *json);
   void (*release)(struct rg_buf *buf); /* empties *buf; NULL and empty allowed */
-  void (*close)(struct rg_gate *gate); /* NULL allowed */
+  /* Ends every turn as cancelled and joins. NULL allowed. */
+  void (*close)(struct rg_gate *gate);
 };
 
 /* The only exported C symbol. NULL where host_abi is none that this build speaks. */
