@@ -136,6 +136,8 @@ enum schema_code schema_answer_read(const struct schema_answer_search *search, s
   bool lexical = code == SCHEMA_ESYNTAX || code == SCHEMA_ESURROGATE || code == SCHEMA_EUNKNOWN ||
                  code == SCHEMA_EUTF8;
   if (lexical) code = read_leniently(search, text, ret);
+  if (code == SCHEMA_ENOMEM)
+    schema_fail(&ret->error, code, 0, "$", "the answer needs more memory than it may have");
   ret->kind = code == SCHEMA_OK ? SCHEMA_ANSWER_REPLY : SCHEMA_ANSWER_BROKEN;
   if (code != SCHEMA_OK) return code;
   const struct schema_reply_notes *notes = &ret->notes;

@@ -180,6 +180,8 @@ static bool find_base64(struct span text, size_t begin, size_t *seen, struct fin
     digit = digit || (c >= '0' && c <= '9');
   }
   *seen = to;
+  if (to - begin >= BASE64_MIN / 2) /* what stands before its first long word is part of it */
+    while (begin > 0 && is_base64(text.ptr[begin - 1])) begin--;
   if (to - begin < BASE64_MIN || !upper || !lower || !digit) return false;
   size_t window = begin < SCHEME_MAX ? begin : SCHEME_MAX;
   const char *data = memmem(text.ptr + begin - window, window, "data:", 5);

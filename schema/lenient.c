@@ -449,13 +449,14 @@ static void pass_word(struct writing *w)
     w->p = p;
     return;
   }
-  while (p < w->end && (unsigned char)*p >= 0x20 && !punctuation_at(p, w->end, &c) &&
-         !quotes_at(p, w->end, &n))
+  enum schema_repair_kind kind;
+  while (p < w->end && !punctuation_at(p, w->end, &c) && !quotes_at(p, w->end, &n) &&
+         (*p == ' ' || !junk_at(p, w->end, &kind)))
     p++;
   struct span word = span_trim((struct span) { begin, (size_t)(p - begin) });
   w->p = p;
   if (word.len == 0 || p >= w->end) {
-    w->p = p > begin ? p : begin + 1; /* stays as it is */
+    w->p = p > begin ? p : begin + 1; /* it stays as it is */
     return;
   }
   const char *behind = word.ptr + word.len;

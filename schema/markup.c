@@ -134,6 +134,22 @@ bool schema_has_words(struct span text)
   return false;
 }
 
+bool schema_joins_names(struct span between)
+{
+  static const char *const joints[] = {
+    "",    "和", "与", "跟", "及", "或",  "到", "至", "、", "，", "…",    "……",
+    "...", "-",  "~",  "/",  ",",  "and", "or", "to", "&",  "+",  "以及", "或者",
+  };
+  static const char *const heads[] = { "标签", "标记", "tag", "这", "是",  "之间",
+                                       "{.",   "{…",   "[.",  "[…", "...", "…" };
+  struct span t = schema_trim_blank(between);
+  for (size_t i = 0; i < sizeof joints / sizeof *joints; i++)
+    if (span_eq_nocase(t, span_of(joints[i]))) return true;
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+    if (span_starts(t, span_of(heads[i]))) return true;
+  return false;
+}
+
 /* ---- tags ---- */
 
 struct tag_reading {

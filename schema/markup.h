@@ -99,4 +99,8 @@ bool schema_at_line_begin(struct span text, size_t at);
 /* Whether a letter, a digit or anything beyond ASCII that can be seen is in text. */
 bool schema_has_words(struct span text);
 
+/* Whether what stands between an opening and a closing tag only joins their names in a sentence:
+ * "<a> and </a>", "<a> … </a>". */
+bool schema_joins_names(struct span between);
+
 #endif

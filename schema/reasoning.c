@@ -230,13 +230,14 @@ static bool find_end(struct cutting *c, size_t *retend)
 
 static void on_opener(struct cutting *c, const struct found *open)
 {
-  enum { NAMED_MAX = 24 }; /* "<think> and </think>": more between them is no conjunction */
   struct span text = c->walk.text;
   bool leads = is_blank_so_far(c, open->begin) || schema_at_line_begin(text, open->begin);
   size_t end;
   if (find_end(c, &end)) {
     struct span block = { text.ptr + open->end, end - open->end };
-    bool named = !leads && block.len <= NAMED_MAX + 10 && !memchr(block.ptr, '\n', block.len);
+    const char *close = memrchr(block.ptr, '<', block.len);
+    struct span between = { block.ptr, close ? (size_t)(close - block.ptr) : block.len };
+    bool named = !leads && schema_joins_names(between);
     c->walk.at = end;
     if (!named) drop(c, open->begin, end);
     return;
@@ -280,7 +281,7 @@ bool schema_reasoning_cut(struct span text, struct arena *arena, struct schema_r
     buf_add(&c.kept, last);
     ret->text = arena_copy(arena, buf_span(&c.kept));
   }
-  bool ok = !c.kept.failed && (ret->text.ptr || ret->text.len == 0);
+  bool ok = !c.kept.failed && (c.kept.len == 0 || ret->text.ptr);
   buf_done(&c.kept);
   return ok;
 }

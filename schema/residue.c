@@ -317,10 +317,10 @@ static void on_closer(struct walk *w, const struct schema_mark *tag, enum kind k
   w->opener = nowhere;
   if (opener != nowhere) {
     struct span between = { text.ptr + w->opener_end, tag->begin - w->opener_end };
-    bool breaks = between.len && (*between.ptr == '\n' || *between.ptr == '\r');
+    bool spaced = between.len && *between.ptr == ' ';
     bool alone = !schema_has_words((struct span) { text.ptr, opener }) &&
                  !schema_has_words((struct span) { text.ptr + tag->end, text.len - tag->end });
-    if (breaks || alone) found(w, opener);
+    if (alone || (!spaced && !schema_joins_names(between))) found(w, opener);
     return;
   }
   if (w->around || w->code_end || kind == NESTED) return;

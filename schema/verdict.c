@@ -99,6 +99,10 @@ static void correct(struct judging *j, struct span text, size_t base,
                     const struct schema_error *error)
 {
   size_t at;
+  if (error->code == SCHEMA_ENOMEM) {
+    refuse_memory(j);
+    return;
+  }
   j->ret->verdict = SCHEMA_CORRECT;
   j->ret->error = *error;
   j->ret->error.at += base;
