@@ -21,7 +21,10 @@ enum {
   FAULTS_LOGGED = 3, /* bad frames of one connection that get a line of their own */
   VERSION_MAX = 96,
   FIRST_SLOTS = 16,
+  TICKET_SERIAL_BITS = 48, /* a ticket is the slot and so much of the serial number */
 };
+
+#define TICKET_SERIAL ((UINT64_C(1) << TICKET_SERIAL_BITS) - 1)
 
 struct call {
   uint64_t serial; /* 0: free */
@@ -29,6 +32,7 @@ struct call {
   void *ctx;
   uint64_t due_ms, mark; /* mark: bytes queued with the end of its frame */
   unsigned timeout_ms;
+  bool parts; /* each part of a stream is told */
   size_t next_free;
 };
 
@@ -51,8 +55,8 @@ struct ob_link {
   /* calls */
   struct call *slots;
   size_t slot_count, first_free;
-  uint64_t serial;
-  uint64_t timer_due_ms; /* of calls_timer, where it is armed */
+  uint64_t serial, ticket; /* ticket: of the last frame */
+  uint64_t timer_due_ms;   /* of calls_timer, where it is armed */
   struct ob_timer calls_timer;
   struct arena arena; /* of the frame that is being read */
   char why[256];      /* of the last state */
@@ -115,6 +119,8 @@ static void tell(struct ob_link *l, enum ob_link_state state, const char *why)
   if (l->options.on.state) l->options.on.state(l->options.on.ctx, state, l->why);
 }
 
+static void prove(struct ob_link *l);
+
 static void look_ready(struct ob_link *l)
 {
   if (l->state != OB_LINK_OPEN || !l->proven || !l->version_known) return;
@@ -165,13 +171,18 @@ static bool grow_slots(struct ob_link *l)
 }
 
 /* Ends the call in a slot; the slot is free before its function runs, which may call again. */
-static void end_call(struct ob_link *l, size_t slot, enum ob_answer_kind kind, struct span json)
+static void end_answered(struct ob_link *l, size_t slot, const struct ob_answer *answer)
 {
   struct call c = l->slots[slot];
   l->slots[slot].serial = 0;
   l->slots[slot].next_free = l->first_free;
   l->first_free = slot;
-  c.done(c.ctx, &(struct ob_answer) { .kind = kind, .json = json });
+  c.done(c.ctx, answer);
+}
+
+static void end_call(struct ob_link *l, size_t slot, enum ob_answer_kind kind)
+{
+  end_answered(l, slot, &(struct ob_answer) { .kind = kind });
 }
 
 static void calls_due(struct ob_timer *t);
@@ -195,7 +206,7 @@ static void calls_due(struct ob_timer *t)
     if (l->slots[i].due_ms > now) {
       if (l->slots[i].due_ms < next) next = l->slots[i].due_ms;
     } else {
-      end_call(l, i, OB_ANSWER_TIMEOUT, (struct span) { NULL, 0 });
+      end_call(l, i, OB_ANSWER_TIMEOUT);
     }
   }
   if (next != UINT64_MAX && !l->closed) arm_calls(l, next);
@@ -219,8 +230,7 @@ static void end_all_calls(struct ob_link *l, uint64_t handed)
       l->first_free = i;
       continue;
     }
-    end_call(l, i, l->slots[i].mark <= handed ? OB_ANSWER_CLOSED : OB_ANSWER_NOT_WRITTEN,
-             (struct span) { NULL, 0 });
+    end_call(l, i, l->slots[i].mark <= handed ? OB_ANSWER_CLOSED : OB_ANSWER_NOT_WRITTEN);
   }
 }
 
@@ -239,40 +249,115 @@ static bool fits(const struct ob_link *l, size_t size)
   return size <= OB_FRAME_MAX && (most == 0 || size <= most);
 }
 
-void ob_link_call(struct ob_link *l, struct span action, struct span params, unsigned timeout_ms,
-                  void (*done)(void *ctx, const struct ob_answer *answer), void *ctx)
+/* A call's frame on its way: its parts, of which one has room for the echo. */
+struct outgoing {
+  struct span parts[8];
+  size_t count, echo;
+  unsigned timeout_ms;
+  bool stream;
+  void (*done)(void *ctx, const struct ob_answer *answer);
+  void *ctx;
+};
+
+static void call_send(struct ob_link *l, struct outgoing *o)
 {
   static const struct ob_answer not_written = { .kind = OB_ANSWER_NOT_WRITTEN };
   char echo[ECHO_LEN];
-  if (params.len == 0) params = SPAN("{}");
-  struct span parts[] = {
-    SPAN("{\"action\":\""), action,     SPAN("\",\"params\":"), params, SPAN(",\"echo\":\""),
-    { echo, sizeof echo },  SPAN("\"}")
-  };
-  size_t count = sizeof parts / sizeof *parts, size = 0;
-  for (size_t i = 0; i < count; i++) size += parts[i].len;
-  if (l->closed || !l->wire || !is_plain(action) || !fits(l, size) ||
+  size_t size = 0;
+  o->parts[o->echo] = (struct span) { echo, sizeof echo };
+  for (size_t i = 0; i < o->count; i++) size += o->parts[i].len;
+  if (l->closed || !l->wire || !fits(l, size) ||
       (l->first_free >= l->slot_count && !grow_slots(l))) {
-    done(ctx, &not_written);
+    o->done(o->ctx, &not_written);
     return;
   }
   size_t slot = l->first_free;
   struct call *c = &l->slots[slot];
+  l->ticket = (uint64_t)slot << TICKET_SERIAL_BITS | ((l->serial + 1) & TICKET_SERIAL);
   echo_write(echo, slot, l->serial + 1);
-  if (!l->carrier->send(l->wire, parts, count)) {
-    done(ctx, &not_written);
+  if (!l->carrier->send(l->wire, o->parts, o->count)) {
+    o->done(o->ctx, &not_written);
     return;
   }
   l->first_free = c->next_free;
   *c = (struct call) {
     .serial = ++l->serial,
-    .done = done,
-    .ctx = ctx,
-    .due_ms = ob_now_ms() + timeout_ms,
-    .timeout_ms = timeout_ms,
+    .done = o->done,
+    .ctx = o->ctx,
+    .due_ms = ob_now_ms() + o->timeout_ms,
+    .timeout_ms = o->timeout_ms,
+    .parts = o->stream,
     .mark = l->carrier->queued(l->wire),
   };
   arm_calls(l, c->due_ms);
+}
+
+void ob_link_call(struct ob_link *l, struct span action, struct span params, unsigned timeout_ms,
+                  void (*done)(void *ctx, const struct ob_answer *answer), void *ctx)
+{
+  struct outgoing o = {
+    .parts = { SPAN("{\"action\":\""),
+               action,
+               SPAN("\",\"params\":"),
+               params.len ? params : SPAN("{}"),
+               SPAN(",\"echo\":\""),
+               { NULL, 0 },
+               SPAN("\"}") },
+    .count = 7,
+    .echo = 5,
+    .timeout_ms = timeout_ms,
+    .done = done,
+    .ctx = ctx,
+  };
+  if (is_plain(action))
+    call_send(l, &o);
+  else
+    done(ctx, &(struct ob_answer) { .kind = OB_ANSWER_NOT_WRITTEN });
+}
+
+void ob_link_forward(struct ob_link *l, const struct span before[2], struct span after,
+                     unsigned timeout_ms, void (*done)(void *ctx, const struct ob_answer *answer),
+                     void *ctx)
+{
+  struct outgoing o = {
+    .parts = { before[0], before[1], SPAN("\""), { NULL, 0 }, SPAN("\""), after },
+    .count = 6,
+    .echo = 3,
+    .timeout_ms = timeout_ms,
+    .stream = true,
+    .done = done,
+    .ctx = ctx,
+  };
+  call_send(l, &o);
+}
+
+bool ob_link_send(struct ob_link *l, struct span frame)
+{
+  return !l->closed && l->wire && fits(l, frame.len) && l->carrier->send(l->wire, &frame, 1);
+}
+
+size_t ob_link_waiting(const struct ob_link *l)
+{
+  return l->wire ? (size_t)(l->carrier->queued(l->wire) - l->carrier->handed(l->wire)) : 0;
+}
+
+uint64_t ob_link_ticket(const struct ob_link *l)
+{
+  return l->ticket;
+}
+
+void ob_link_answer(struct ob_link *l, uint64_t ticket, struct span json)
+{
+  size_t slot = (size_t)(ticket >> TICKET_SERIAL_BITS);
+  uint64_t serial = ticket & TICKET_SERIAL;
+  if (l->closed || !l->wire || slot >= l->slot_count || !l->slots[slot].serial ||
+      (l->slots[slot].serial & TICKET_SERIAL) != serial)
+    return;
+  const struct ob_answer answer = { .kind = json.len ? OB_ANSWER_RESPONSE : OB_ANSWER_TIMEOUT,
+                                    .json = json };
+  l->heard_ms = ob_now_ms();
+  if (json.len) prove(l);
+  if (!l->closed) end_answered(l, slot, &answer);
 }
 
 void ob_link_pause(struct ob_link *l, bool pause)
@@ -337,6 +422,7 @@ static void heartbeat_seen(struct ob_link *l, uint64_t interval_ms)
 struct sight {
   bool has_post_type, has_status, echo_is_string;
   struct span echo, stream, data, meta_event, self_id, interval, retcode;
+  struct span echo_raw; /* its bytes in the frame */
 };
 
 static struct span *member_of(struct sight *s, struct span key)
@@ -379,8 +465,9 @@ static bool look_at(struct ob_link *l, struct span text, struct sight *s,
       if (member == &s->echo) s->echo_is_string = token == SCHEMA_JSON_STRING;
     }
     if (!schema_json_skip(&r, token)) goto wrong;
-    if (member == &s->data)
-      s->data = (struct span) { text.ptr + from, schema_json_offset(&r) - from };
+    struct span raw = { text.ptr + from, schema_json_offset(&r) - from };
+    if (member == &s->data) s->data = raw;
+    if (member == &s->echo) s->echo_raw = raw;
   }
   if (token == SCHEMA_JSON_OBJECT_END && schema_json_next(&r) == SCHEMA_JSON_END) return true;
 wrong:
@@ -435,12 +522,16 @@ static void take_event(struct ob_link *l, const struct sight *s, struct span tex
 
 static void take_response(struct ob_link *l, const struct sight *s, size_t slot, struct span text)
 {
+  struct ob_answer answer = { .kind = OB_ANSWER_RESPONSE, .json = text, .echo = s->echo_raw };
   if (more_follows(l, s)) {
-    l->slots[slot].due_ms = ob_now_ms() + l->slots[slot].timeout_ms;
+    struct call *c = &l->slots[slot];
+    c->due_ms = ob_now_ms() + c->timeout_ms;
+    answer.kind = OB_ANSWER_PART;
+    if (c->parts) c->done(c->ctx, &answer);
     return;
   }
   prove(l);
-  if (!l->closed) end_call(l, slot, OB_ANSWER_RESPONSE, text);
+  if (!l->closed) end_answered(l, slot, &answer);
 }
 
 /* The word of NapCat and LLBot, before they close, that the token is wrong. */

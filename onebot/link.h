@@ -35,11 +35,13 @@ enum ob_answer_kind {
   OB_ANSWER_TIMEOUT,     /* none came in time */
   OB_ANSWER_CLOSED,      /* the connection ended after the write */
   OB_ANSWER_NOT_WRITTEN, /* it surely never reached the wire: safe to send again */
+  OB_ANSWER_PART,        /* of a stream, whose last is the response; only for ob_link_forward */
 };
 
 struct ob_answer {
   enum ob_answer_kind kind;
   struct span json; /* lent for the call */
+  struct span echo; /* RESPONSE, PART: the raw value in json that is the echo of the call */
 };
 
 struct ob_link;
@@ -49,6 +51,15 @@ struct ob_link;
  * frame_max: NOT_WRITTEN). Of a stream of replies (NapCat's stream-action) the last is the answer. */
 void ob_link_call(struct ob_link *l, struct span action, struct span params, unsigned timeout_ms,
                   void (*done)(void *ctx, const struct ob_answer *answer), void *ctx);
+/* Sends somebody else's frame with an echo of ours in it: before, which ends with "echo": as it
+ * stands in an object, and after. done runs as for ob_link_call, and for each part of a stream. */
+void ob_link_forward(struct ob_link *l, const struct span before[2], struct span after,
+                     unsigned timeout_ms, void (*done)(void *ctx, const struct ob_answer *answer),
+                     void *ctx);
+/* Sends a frame as it is; nobody waits for an answer. False: not connected, too much waits. */
+bool ob_link_send(struct ob_link *l, struct span frame);
+/* Bytes that wait for the socket. */
+size_t ob_link_waiting(const struct ob_link *l);
 enum ob_link_state ob_link_state(const struct ob_link *l);
 const struct ob_profile *
 ob_link_profile(const struct ob_link *l);             /* never NULL; spec until known */
@@ -93,6 +104,10 @@ void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
                 struct span self_id);
 /* Any bytes came. */
 void ob_link_heard(struct ob_link *l);
+/* For a carrier that matches answers itself, by a number of its own: that of the call whose frame
+ * was just given to send, never 0; and the answer to such a call (empty: none came). */
+uint64_t ob_link_ticket(const struct ob_link *l);
+void ob_link_answer(struct ob_link *l, uint64_t ticket, struct span json);
 /* One whole text message. The link may be closed when it returns. */
 void ob_link_take(struct ob_link *l, struct span text);
 /* The connection ended or an attempt failed; waiting calls end. state: DOWN or REFUSED. */
