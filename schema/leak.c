@@ -262,6 +262,16 @@ static bool find_bearer(struct span text, size_t begin, size_t end, struct find 
   return true;
 }
 
+static bool has_long_word(struct span s)
+{
+  size_t run = 0;
+  for (size_t i = 0; i < s.len; i++) {
+    run = is_word(s.ptr[i]) ? run + 1 : 0;
+    if (run >= SECRET_MIN) return true;
+  }
+  return false;
+}
+
 /* A private key in PEM's form, whose first hyphen is at byte at. */
 static bool find_private_key(struct span text, size_t at, struct find *ret)
 {
@@ -274,8 +284,10 @@ static bool find_private_key(struct span text, size_t at, struct find *ret)
   if (open == head.len) return false;
   size_t from = open + close.len;
   size_t n = span_find((struct span) { rest.ptr + from, rest.len - from }, close);
-  *ret = (struct find) { at, at + (n < rest.len - from ? from + n + close.len : rest.len), "***",
-                         SCHEMA_FIX_MASKED };
+  size_t len = n < rest.len - from ? from + n + close.len : rest.len;
+  if (!has_long_word((struct span) { rest.ptr + from, len - from }))
+    return false; /* no key in it */
+  *ret = (struct find) { at, at + len, "***", SCHEMA_FIX_MASKED };
   return true;
 }
 
