@@ -104,6 +104,13 @@ struct rg_ids rg_config_named(const struct rg_config *c, const struct rg_endpoin
   return rg_table_named(table_of(c, e));
 }
 
+const struct rg_provider *rg_config_provider(const struct rg_config *c, struct span name)
+{
+  for (size_t i = 0; i < c->provider_count; i++)
+    if (span_eq(c->providers[i].name, name)) return &c->providers[i];
+  return NULL;
+}
+
 const struct rg_endpoint *rg_config_endpoint(const struct rg_config *c, struct span name)
 {
   if (name.len == 0) return c->endpoint_count == 1 ? c->endpoints : NULL;

@@ -26,6 +26,18 @@ enum rg_answer_by { RG_ANSWER_ANYONE, RG_ANSWER_ASKED };
 enum rg_long_text { RG_LONG_SPLIT, RG_LONG_FORWARD, RG_LONG_REFUSE };
 enum rg_files { RG_FILES_BASE64, RG_FILES_SHARED, RG_FILES_UPLOAD };
 enum rg_yes_no { RG_UNKNOWN, RG_YES, RG_NO };
+enum rg_newer { RG_NEWER_CANCELS, RG_NEWER_WAITS };
+enum rg_form { RG_FORM_AUTO, RG_FORM_NATIVE, RG_FORM_PROMPT };
+
+/* What makes the agent answer a message of a group: bits of agent.triggers. */
+enum rg_trigger {
+  RG_TRIGGER_MENTION = 1,
+  RG_TRIGGER_REPLY = 2,
+  RG_TRIGGER_PREFIX = 4,
+  RG_TRIGGER_KEYWORD = 8,
+  RG_TRIGGER_CHANCE = 16,
+};
+enum rg_agent_tool { RG_TOOL_FIND_MEMBER = 1, RG_TOOL_GET_MESSAGE = 2 }; /* bits of agent.tools */
 
 /* The settings of one group (design 6 "groups"), complete: every value filled. */
 struct rg_group {
@@ -69,6 +81,35 @@ struct rg_group {
   struct span notice; /* a text of the operator's; empty: the default of the language */
   bool privacy;
   struct rg_ids ignore;
+  struct {
+    bool enabled;
+    struct rg_list providers; /* names, in the order they are asked; empty: all of the file */
+    uint32_t triggers;        /* bits of enum rg_trigger */
+    struct rg_list prefixes, keywords;
+    double chance;
+    uint32_t context; /* messages */
+    struct span system_prompt;
+    enum rg_newer newer;
+    uint32_t tools; /* bits of enum rg_agent_tool */
+    uint32_t tool_rounds;
+    uint64_t daily_tokens; /* 0: no limit */
+  } agent;
+};
+
+/* A model's endpoint that the built-in agent asks. */
+struct rg_provider {
+  struct span name;
+  struct span dialect;  /* a name that schema_provider_find knows */
+  struct span base_url; /* empty: the vendor's */
+  struct span api_key, api_key_file;
+  struct span model;
+  enum rg_form structured_output;
+  enum rg_yes_no takes_schema, takes_schema_with_tools;
+  uint32_t max_tokens;
+  double connect_timeout, timeout; /* seconds */
+  struct span extra_body;          /* a JSON object, or empty */
+  struct span proxy, ca;
+  uint64_t daily_tokens; /* 0: no limit */
 };
 
 struct rg_endpoint {
@@ -120,6 +161,8 @@ struct rg_config {
     bool enabled;
     struct rg_ids users;
   } private_chat;
+  const struct rg_provider *providers; /* in the order of the file */
+  size_t provider_count;
   const void *groups;       /* config.c's own; asked through rg_config_group */
   struct rg_list not_built; /* what the file sets and this build does not do yet */
 };
@@ -171,5 +214,7 @@ struct rg_ids rg_config_named(const struct rg_config *c, const struct rg_endpoin
 
 /* The endpoint of that name, or the only one where name is empty, else NULL. */
 const struct rg_endpoint *rg_config_endpoint(const struct rg_config *c, struct span name);
+/* The provider of that name, or NULL. */
+const struct rg_provider *rg_config_provider(const struct rg_config *c, struct span name);
 
 #endif

@@ -97,7 +97,8 @@ struct rg_yaml *rg_value_from_text(const struct rg_key *key, struct span text, s
     break;
   case RG_KEY_WORDS:
   case RG_KEY_IDS: lists = folds = true; break;
-  case RG_KEY_PATHS: lists = true; break;
+  case RG_KEY_PATHS:
+  case RG_KEY_TEXTS: lists = true; break;
   case RG_KEY_NOTICE:
     if (span_is(folded, "off") || span_is(folded, "default")) return scalar(folded, true, arena);
     break;
@@ -113,6 +114,7 @@ struct rg_yaml *rg_value_from_text(const struct rg_key *key, struct span text, s
   case RG_KEY_PATH_MAP:
   case RG_KEY_SECTION:
   case RG_KEY_ENDPOINTS:
+  case RG_KEY_PROVIDERS:
   case RG_KEY_GROUPS:
   case RG_KEY_FRAMEWORKS: break;
   }
@@ -316,7 +318,8 @@ void rg_value_print(const struct rg_key *key, const void *base, enum rg_print fo
   case RG_KEY_PATH:
     add_text(key->flags & RG_KEY_SECRET && text->len > 0 ? SPAN("***") : *text, form, out);
     return;
-  case RG_KEY_PATHS: add_list((const struct rg_list *)(const void *)place, form, out); return;
+  case RG_KEY_PATHS:
+  case RG_KEY_TEXTS: add_list((const struct rg_list *)(const void *)place, form, out); return;
   case RG_KEY_IDS: add_ids((const struct rg_ids *)(const void *)place, form, out); return;
   case RG_KEY_FACTS:
   case RG_KEY_PATH_MAP: add_pairs((const struct rg_list *)(const void *)place, form, out); return;
@@ -328,6 +331,7 @@ void rg_value_print(const struct rg_key *key, const void *base, enum rg_print fo
   case RG_KEY_NOTICE: add_special(key, base, form, out); return;
   case RG_KEY_SECTION:
   case RG_KEY_ENDPOINTS:
+  case RG_KEY_PROVIDERS:
   case RG_KEY_GROUPS:
   case RG_KEY_FRAMEWORKS: return;
   }
@@ -350,6 +354,7 @@ static size_t size_of(enum rg_key_type type)
   case RG_KEY_STORE:
   case RG_KEY_URL: return sizeof(struct span);
   case RG_KEY_PATHS:
+  case RG_KEY_TEXTS:
   case RG_KEY_FACTS:
   case RG_KEY_PATH_MAP: return sizeof(struct rg_list);
   case RG_KEY_IDS: return sizeof(struct rg_ids);
@@ -362,6 +367,7 @@ static size_t size_of(enum rg_key_type type)
   case RG_KEY_NOTICE:
   case RG_KEY_SECTION:
   case RG_KEY_ENDPOINTS:
+  case RG_KEY_PROVIDERS:
   case RG_KEY_GROUPS:
   case RG_KEY_FRAMEWORKS: return 0;
   }

@@ -6,6 +6,7 @@
 #define AT_TOP(member) offsetof(struct rg_config, member)
 #define AT_ENDPOINT(member) offsetof(struct rg_endpoint, member)
 #define AT_GROUP(member) offsetof(struct rg_group, member)
+#define AT_PROVIDER(member) offsetof(struct rg_provider, member)
 #define AT_FRAMEWORK(member) offsetof(struct rg_framework, member)
 
 /* Words in the order of their enums. */
@@ -22,6 +23,14 @@ static const char *const answerers[] = { "anyone", "asked", NULL };
 static const char *const long_texts[] = { "split", "forward", "refuse", NULL };
 static const char *const schemes[] = { "https", "http", NULL };
 static const char *const deliveries[] = { "auto", "url", "base64", NULL };
+static const char *const forms[] = { "auto", "native", "prompt", NULL };
+static const char *const newer[] = { "cancel", "queue", NULL };
+static const char *const triggers[] = { "mention", "reply", "prefix", "keyword", "chance", NULL };
+static const char *const agent_tools[] = { "find_member", "get_message", NULL };
+static const char *const dialects[] = { "openai",   "azure",  "xai",       "cerebras",
+                                        "litellm",  "vllm",   "llamacpp",  "openrouter",
+                                        "deepseek", "qwen",   "anthropic", "gemini",
+                                        "mistral",  "ollama", "polargrid", NULL };
 /* These stand for tables of onebot/ and schema/, see rg_key_word. */
 static const char *const segment_types[] = { NULL };
 static const char *const platforms[] = { NULL };
@@ -82,16 +91,20 @@ static const struct rg_key top[] = {
     .low = 0, .high = 3600, .initial = "30", .not_built = "*",
     .help_en = "Seconds in which a mention of the bot counts as the message being answered.",
     .help_zh = "多少秒内 @ 机器人的消息算作正在回答的消息。" },
+  { .name = "providers", .type = RG_KEY_PROVIDERS, .flags = RG_KEY_OPTIONAL,
+    .help_en = "The models of the built-in agent, each under a name of your own. The first that "
+               "answers is used. Leave the section out if your bot asks a model itself.",
+    .help_zh = "内置助手用的模型服务，名字自取，按顺序使用。机器人自己调用模型时不写这一节。" },
   { .name = "private", .type = RG_KEY_SECTION,
     .help_en = "Private chats of the built-in agent. All other private traffic is judged by "
                "groups.default.",
     .help_zh = "内置助手的私聊。其他私聊消息按 groups.default 处理。" },
   { .name = "private.enabled", .type = RG_KEY_BOOL, .offset = AT_TOP(private_chat.enabled),
-    .initial = "false", .not_built = "*",
+    .initial = "false", .not_built = "true",
     .help_en = "Whether the built-in agent answers in private chats.",
     .help_zh = "内置助手是否回答私聊。" },
   { .name = "private.users", .type = RG_KEY_IDS, .offset = AT_TOP(private_chat.users),
-    .initial = "", .not_built = "*",
+    .initial = "",
     .help_en = "Whom it answers there.",
     .help_zh = "只回答这些 QQ 号。" },
   { .name = "groups", .type = RG_KEY_GROUPS,
@@ -279,6 +292,115 @@ static const struct rg_key group[] = {
   { .name = "ignore", .type = RG_KEY_IDS, .offset = AT_GROUP(ignore), .initial = "",
     .help_en = "Accounts whose messages start nothing.",
     .help_zh = "不理会这些 QQ 号的消息。" },
+  { .name = "agent", .type = RG_KEY_SECTION,
+    .help_en = "The built-in agent: it reads the chat and asks a model of `providers`.",
+    .help_zh = "内置助手：读聊天消息，调用 providers 里的模型。" },
+  { .name = "agent.enabled", .type = RG_KEY_BOOL, .offset = AT_GROUP(agent.enabled),
+    .initial = "false", .not_built = "true",
+    .help_en = "Whether it answers here.", .help_zh = "是否在这里回答。" },
+  { .name = "agent.providers", .type = RG_KEY_TEXTS, .offset = AT_GROUP(agent.providers),
+    .initial = "", .flags = RG_KEY_OPERATOR,
+    .help_en = "Names of providers in the order they are asked; empty: all of them.",
+    .help_zh = "依次使用的模型服务名；留空则用全部。" },
+  { .name = "agent.triggers", .type = RG_KEY_WORDS, .offset = AT_GROUP(agent.triggers),
+    .words = triggers, .initial = "mention,reply",
+    .help_en = "What it answers in a group: a mention of the bot, a reply to it, a prefix, a "
+               "keyword, or any message by chance.",
+    .help_zh = "群里何时回答：mention @它，reply 回复它，prefix 前缀，keyword 关键词，chance 随机。" },
+  { .name = "agent.prefixes", .type = RG_KEY_TEXTS, .offset = AT_GROUP(agent.prefixes),
+    .initial = "",
+    .help_en = "With the trigger prefix: how such a message begins.",
+    .help_zh = "prefix 触发：消息以这些文字开头。" },
+  { .name = "agent.keywords", .type = RG_KEY_TEXTS, .offset = AT_GROUP(agent.keywords),
+    .initial = "",
+    .help_en = "With the trigger keyword: what such a message contains.",
+    .help_zh = "keyword 触发：消息包含这些文字。" },
+  { .name = "agent.chance", .type = RG_KEY_SECONDS, .offset = AT_GROUP(agent.chance), .high = 1,
+    .initial = "0",
+    .help_en = "With the trigger chance: how likely any message is answered.",
+    .help_zh = "chance 触发：任意消息被回答的概率。" },
+  { .name = "agent.context", .type = RG_KEY_COUNT, .offset = AT_GROUP(agent.context), .low = 1,
+    .high = 100, .initial = "20",
+    .help_en = "How many of the last messages the model sees.",
+    .help_zh = "模型能看到最近多少条消息。" },
+  { .name = "agent.system_prompt", .type = RG_KEY_TEXT, .offset = AT_GROUP(agent.system_prompt),
+    .initial = "", .flags = RG_KEY_OPERATOR,
+    .help_en = "Who the model is and how it is to speak.",
+    .help_zh = "系统提示词：它是谁、怎么说话。" },
+  { .name = "agent.newer", .type = RG_KEY_WORD, .offset = AT_GROUP(agent.newer), .words = newer,
+    .initial = "cancel",
+    .help_en = "What a newer message of the same person does to an answer that is still being "
+               "made: cancel it, or queue behind it.",
+    .help_zh = "同一人又发了消息时，还没生成完的回答：cancel 取消，queue 排队。" },
+  { .name = "agent.tools", .type = RG_KEY_WORDS, .offset = AT_GROUP(agent.tools),
+    .words = agent_tools, .initial = "find_member,get_message",
+    .help_en = "What the model may look up: a member's number by name, a message of this chat.",
+    .help_zh = "模型可查询的内容：find_member 按名字查成员，get_message 查本聊天的消息。" },
+  { .name = "agent.tool_rounds", .type = RG_KEY_COUNT, .offset = AT_GROUP(agent.tool_rounds),
+    .low = 1, .high = 20, .initial = "4",
+    .help_en = "How often it may look things up for one answer; then it must answer.",
+    .help_zh = "一次回答最多查询几轮，之后必须作答。" },
+  { .name = "agent.daily_tokens", .type = RG_KEY_BYTES, .offset = AT_GROUP(agent.daily_tokens),
+    .low = 0, .high = 1e12, .initial = "0", .flags = RG_KEY_OPERATOR,
+    .help_en = "Tokens a day for one chat; 0: no limit.",
+    .help_zh = "每个聊天每天最多多少 token；0 不限。" },
+};
+
+static const struct rg_key provider[] = {
+  { .name = "dialect", .type = RG_KEY_WORD_TEXT, .offset = AT_PROVIDER(dialect),
+    .words = dialects, .initial = "openai",
+    .help_en = "How it is spoken to; openai for everything that is compatible with it.",
+    .help_zh = "接口类型；兼容 OpenAI 的都写 openai。" },
+  { .name = "base_url", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(base_url), .initial = "",
+    .example = "${OPENAI_BASE_URL:-}", .flags = RG_KEY_ADDRESS,
+    .help_en = "Its address up to what all its paths begin with (https://api.openai.com/v1); "
+               "empty: the vendor's.",
+    .help_zh = "接口地址，如 https://api.openai.com/v1；留空用官方地址。" },
+  { .name = "api_key", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(api_key), .initial = "",
+    .example = "${OPENAI_API_KEY:-}", .flags = RG_KEY_SECRET,
+    .help_en = "The key, best as ${VARIABLE}.", .help_zh = "密钥，最好写成 ${变量}。" },
+  { .name = "api_key_file", .type = RG_KEY_PATH, .offset = AT_PROVIDER(api_key_file),
+    .initial = "",
+    .help_en = "Instead: a file whose first line is the key.",
+    .help_zh = "或者：第一行是密钥的文件。" },
+  { .name = "model", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(model), .initial = "",
+    .example = "gpt-5-mini",
+    .help_en = "The model's name there.", .help_zh = "模型名。" },
+  { .name = "structured_output", .type = RG_KEY_WORD, .offset = AT_PROVIDER(structured_output),
+    .words = forms, .initial = "auto",
+    .help_en = "How the model learns the form of a reply: native (the schema in the request), "
+               "prompt (in the system prompt), or auto (native where the provider can).",
+    .help_zh = "结构化输出：native 随请求发 schema，prompt 写进提示词，auto 自动。" },
+  { .name = "supports_response_schema", .type = RG_KEY_WORD,
+    .offset = AT_PROVIDER(takes_schema), .words = yes_no, .initial = "unknown",
+    .help_en = "Whether an OpenAI-compatible endpoint takes a schema; unknown: by its dialect.",
+    .help_zh = "OpenAI 兼容接口能否接受 schema；unknown 按类型判断。" },
+  { .name = "supports_response_schema_with_tools", .type = RG_KEY_WORD,
+    .offset = AT_PROVIDER(takes_schema_with_tools), .words = yes_no, .initial = "unknown",
+    .help_en = "The same for a request that offers tools too.",
+    .help_zh = "同时带工具时能否接受 schema。" },
+  { .name = "max_tokens", .type = RG_KEY_COUNT, .offset = AT_PROVIDER(max_tokens), .low = 16,
+    .high = 1000000, .initial = "4096",
+    .help_en = "The most tokens of one answer.", .help_zh = "一次回答最多多少 token。" },
+  { .name = "connect_timeout", .type = RG_KEY_SECONDS, .offset = AT_PROVIDER(connect_timeout),
+    .low = 1, .high = 300, .initial = "10",
+    .help_en = "Seconds until a connection must stand.", .help_zh = "连接超时（秒）。" },
+  { .name = "timeout", .type = RG_KEY_SECONDS, .offset = AT_PROVIDER(timeout), .low = 1,
+    .high = 3600, .initial = "120",
+    .help_en = "Seconds until a whole answer must be there.", .help_zh = "整个回答的超时（秒）。" },
+  { .name = "extra_body", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(extra_body), .initial = "",
+    .help_en = "Further members of the request, as a JSON object in quotes.",
+    .help_zh = "请求里附加的字段，写成带引号的 JSON 对象。" },
+  { .name = "proxy", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(proxy), .initial = "",
+    .flags = RG_KEY_SECRET,
+    .help_en = "A proxy for it, like http://127.0.0.1:7890.",
+    .help_zh = "代理，如 http://127.0.0.1:7890。" },
+  { .name = "ca", .type = RG_KEY_PATH, .offset = AT_PROVIDER(ca), .initial = "",
+    .help_en = "A file of CA certificates instead of the system's.",
+    .help_zh = "代替系统证书的 CA 文件。" },
+  { .name = "daily_tokens", .type = RG_KEY_BYTES, .offset = AT_PROVIDER(daily_tokens), .low = 0,
+    .high = 1e12, .initial = "0",
+    .help_en = "Tokens a day from it; 0: no limit.", .help_zh = "每天最多多少 token；0 不限。" },
 };
 
 static const struct rg_key framework[] = {
@@ -302,6 +424,7 @@ const struct rg_keys rg_keys[RG_SCOPE_COUNT] = {
   [RG_SCOPE_TOP] = { top, COUNT(top) },
   [RG_SCOPE_ENDPOINT] = { endpoint, COUNT(endpoint) },
   [RG_SCOPE_GROUP] = { group, COUNT(group) },
+  [RG_SCOPE_PROVIDER] = { provider, COUNT(provider) },
   [RG_SCOPE_FRAMEWORK] = { framework, COUNT(framework) },
 };
 
@@ -401,6 +524,7 @@ void rg_key_allowed(const struct rg_key *key, enum schema_language language, str
   case RG_KEY_PATHS:
     buf_add(out, en ? SPAN("a list of folders, like [media]") : SPAN("目录列表，如 [media]"));
     return;
+  case RG_KEY_TEXTS: buf_add(out, en ? SPAN("a list of texts") : SPAN("文字列表")); return;
   case RG_KEY_STORE:
     buf_add(out, en ? SPAN("sqlite:FILE or redis://host:6379/0")
                     : SPAN("sqlite:文件 或 redis://主机:6379/0"));
@@ -445,6 +569,9 @@ void rg_key_allowed(const struct rg_key *key, enum schema_language language, str
     return;
   case RG_KEY_ENDPOINTS:
     buf_add(out, en ? SPAN("a mapping of names to endpoints") : SPAN("名字到连接的映射"));
+    return;
+  case RG_KEY_PROVIDERS:
+    buf_add(out, en ? SPAN("a mapping of names to providers") : SPAN("名字到模型服务的映射"));
     return;
   case RG_KEY_GROUPS:
     buf_add(out, en ? SPAN("a mapping of default and group numbers to settings")

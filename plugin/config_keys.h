@@ -11,6 +11,7 @@ enum rg_scope {
   RG_SCOPE_TOP,       /* the file: offsets are in struct rg_config */
   RG_SCOPE_ENDPOINT,  /* endpoints.NAME: struct rg_endpoint */
   RG_SCOPE_GROUP,     /* groups.ID, endpoints.NAME.groups.ID: struct rg_group */
+  RG_SCOPE_PROVIDER,  /* providers.NAME: struct rg_provider */
   RG_SCOPE_FRAMEWORK, /* an item of relay.connect: struct rg_framework */
   RG_SCOPE_COUNT
 };
@@ -28,6 +29,7 @@ enum rg_key_type {
   RG_KEY_PREFIX, /* the word that begins a command */
   RG_KEY_PATH,   /* absolute after loading; empty stays empty */
   RG_KEY_PATHS,  /* a list of paths */
+  RG_KEY_TEXTS,  /* a list of texts, none of them empty */
   RG_KEY_IDS,    /* a list of account numbers */
   RG_KEY_STORE,
   RG_KEY_CONNECT, /* the whole struct, offset 0, as all that follow */
@@ -41,6 +43,7 @@ enum rg_key_type {
   RG_KEY_HOSTS,
   RG_KEY_NOTICE,
   RG_KEY_ENDPOINTS,  /* a mapping of names to RG_SCOPE_ENDPOINT */
+  RG_KEY_PROVIDERS,  /* a mapping of names to RG_SCOPE_PROVIDER */
   RG_KEY_GROUPS,     /* a mapping of group numbers to RG_SCOPE_GROUP */
   RG_KEY_FRAMEWORKS, /* a list of RG_SCOPE_FRAMEWORK */
 };

@@ -42,6 +42,7 @@ static const void *base_of(const struct example *x, enum rg_scope scope)
   case RG_SCOPE_TOP: return x->c;
   case RG_SCOPE_ENDPOINT: return x->c->endpoints;
   case RG_SCOPE_GROUP: return rg_config_group(x->c, NULL, 0);
+  case RG_SCOPE_PROVIDER: return x->c->providers;
   case RG_SCOPE_FRAMEWORK:
   case RG_SCOPE_COUNT: break;
   }
@@ -116,6 +117,9 @@ static void print_inner(const struct example *x, const struct rg_key *key, enum 
   } else if (key->type == RG_KEY_ENDPOINTS) {
     line(x, depth + 1, off, "main", "");
     print_keys(x, RG_SCOPE_ENDPOINT, SPAN(""), depth + 2, off);
+  } else if (key->type == RG_KEY_PROVIDERS) {
+    line(x, depth + 1, off, "main", "");
+    print_keys(x, RG_SCOPE_PROVIDER, SPAN(""), depth + 2, off);
   } else if (scope == RG_SCOPE_ENDPOINT) {
     line(x, depth + 1, off, "123456789", "");
     line(x, depth + 2, off, "card", "text");
@@ -138,7 +142,8 @@ static bool has_example(enum rg_scope scope, const struct rg_key *section)
 
 static bool is_inner(const struct rg_key *key)
 {
-  return key->type == RG_KEY_SECTION || key->type == RG_KEY_ENDPOINTS || key->type == RG_KEY_GROUPS;
+  return key->type == RG_KEY_SECTION || key->type == RG_KEY_ENDPOINTS ||
+         key->type == RG_KEY_PROVIDERS || key->type == RG_KEY_GROUPS;
 }
 
 static void print_key(const struct example *x, const struct rg_key *key, enum rg_scope scope,
@@ -196,8 +201,9 @@ bool rg_config_print_example(bool defaults, struct buf *out)
   struct arena arena;
   struct rg_config_faults faults;
   arena_init(&arena, 64 * 1024);
-  struct rg_config *c = rg_config_read(SPAN("endpoints: {main: {connect: host}}"), SPAN(""), NULL,
-                                       NULL, &arena, &faults);
+  struct rg_config *c = rg_config_read(SPAN("endpoints: {main: {connect: host}}\n"
+                                            "providers: {main: {model: m}}"),
+                                       SPAN(""), NULL, NULL, &arena, &faults);
   arena_done(&arena);
   if (!c) return false;
   struct example x = { out, defaults, c };
@@ -214,6 +220,7 @@ static const char *const headings[RG_SCOPE_COUNT][2] = {
   [RG_SCOPE_ENDPOINT] = { "连接：`endpoints.名字`", "An endpoint: `endpoints.NAME`" },
   [RG_SCOPE_GROUP] = { "群：`groups.default`、`groups.群号`、`endpoints.名字.groups.…`",
                        "A group: `groups.default`, `groups.NUMBER`, `endpoints.NAME.groups.…`" },
+  [RG_SCOPE_PROVIDER] = { "模型服务：`providers.名字`", "A provider: `providers.NAME`" },
   [RG_SCOPE_FRAMEWORK] = { "框架：`relay.connect` 的一项",
                            "A framework: an item of `relay.connect`" },
 };
@@ -297,8 +304,8 @@ static bool says_nothing(const struct rg_key *key, const void *base)
   case RG_KEY_LISTEN: return e->listen.port == 0;
   case RG_KEY_SECTION: return strcmp(key->name, "relay") == 0 && !c->relay.present;
   default:
-    return key->type == RG_KEY_ENDPOINTS || key->type == RG_KEY_GROUPS ||
-           key->type == RG_KEY_FRAMEWORKS;
+    return key->type == RG_KEY_ENDPOINTS || key->type == RG_KEY_PROVIDERS ||
+           key->type == RG_KEY_GROUPS || key->type == RG_KEY_FRAMEWORKS;
   }
 }
 
@@ -399,6 +406,12 @@ bool rg_config_print(const struct rg_config *c, struct buf *out)
     buf_printf(out, "  %.*s:\n", (int)e->name.len, e->name.ptr);
     print_plain(RG_SCOPE_ENDPOINT, SPAN(""), e, 2, out);
     if (e->groups) print_groups(c, e, 2, out);
+  }
+  if (c->provider_count > 0) buf_add(out, SPAN("providers:\n"));
+  for (size_t i = 0; i < c->provider_count; i++) {
+    const struct rg_provider *p = &c->providers[i];
+    buf_printf(out, "  %.*s:\n", (int)p->name.len, p->name.ptr);
+    print_plain(RG_SCOPE_PROVIDER, SPAN(""), p, 2, out);
   }
   print_groups(c, NULL, 0, out);
   return !out->failed;

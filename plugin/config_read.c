@@ -7,6 +7,7 @@
 #include "onebot/id.h"
 #include "plugin/config_address.h"
 #include "plugin/config_layers.h"
+#include "schema/provider.h"
 
 enum {
   FAULTS_MAX = 100,             /* more are of no use to anyone */
@@ -29,6 +30,7 @@ struct loader {
   struct rg_config top;
   struct rg_endpoint endpoint;
   struct rg_group group;
+  struct rg_provider provider;
   struct rg_framework framework;
   struct rg_layers groups;          /* of the file */
   const struct rg_yaml *frameworks; /* relay.connect, to look at when endpoints are known */
@@ -136,6 +138,7 @@ static const char *home_of(enum rg_scope scope, struct span name)
     [RG_SCOPE_TOP] = "at the top of the file",
     [RG_SCOPE_ENDPOINT] = "under endpoints.NAME",
     [RG_SCOPE_GROUP] = "under groups.default or a group's number",
+    [RG_SCOPE_PROVIDER] = "under providers.NAME",
   };
   for (size_t i = 0; i < RG_SCOPE_COUNT; i++)
     if ((enum rg_scope)i != scope && homes[i] && rg_key_find((enum rg_scope)i, name))
@@ -180,6 +183,7 @@ static const void *defaults_of(const struct loader *l, enum rg_scope scope)
   case RG_SCOPE_TOP: return &l->top;
   case RG_SCOPE_ENDPOINT: return &l->endpoint;
   case RG_SCOPE_GROUP: return &l->group;
+  case RG_SCOPE_PROVIDER: return &l->provider;
   case RG_SCOPE_FRAMEWORK: return &l->framework;
   case RG_SCOPE_COUNT: break;
   }
@@ -210,6 +214,7 @@ static void note_not_built(struct loader *l, const struct rg_key *key, const str
 /* ---- mappings ---- */
 
 static void read_endpoints(struct loader *l, const struct rg_yaml *map, struct span path);
+static void read_providers(struct loader *l, const struct rg_yaml *map, struct span path);
 static void read_groups(struct loader *l, const struct rg_yaml *map, struct span path,
                         struct rg_layers *ret);
 
@@ -231,6 +236,8 @@ static void read_inner(struct loader *l, struct mapping *m, const struct rg_key 
     read_section(l, m, value, name, path);
   } else if (key->type == RG_KEY_ENDPOINTS) {
     read_endpoints(l, value, path);
+  } else if (key->type == RG_KEY_PROVIDERS) {
+    read_providers(l, value, path);
   } else if (is_list) {
     l->frameworks = value;
     if (value->count > 0) note_not_built(l, key, m, path);
@@ -258,7 +265,8 @@ static void read_section(struct loader *l, struct mapping *m, const struct rg_ya
     uint64_t bit = 1ull << rg_key_index(m->scope, row);
     m->set |= bit;
     if (row->type == RG_KEY_SECTION || row->type == RG_KEY_ENDPOINTS ||
-        row->type == RG_KEY_GROUPS || row->type == RG_KEY_FRAMEWORKS)
+        row->type == RG_KEY_PROVIDERS || row->type == RG_KEY_GROUPS ||
+        row->type == RG_KEY_FRAMEWORKS)
       read_inner(l, m, row, key->next, name, below);
     else if (rg_value_read(&l->r, row, key->next, below, m->base))
       note_not_built(l, row, m, below);
@@ -451,6 +459,129 @@ static void read_endpoints(struct loader *l, const struct rg_yaml *map, struct s
   l->c->endpoints = endpoints;
 }
 
+/* ---- providers ---- */
+
+/* What goes into the request by itself, and would stand there twice. */
+static bool is_ours(struct span member)
+{
+  static const char *const ours[] = { "model",    "messages",        "system",
+                                      "tools",    "stream",          "max_tokens",
+                                      "contents", "response_format", "format" };
+  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+    if (span_is(member, ours[i])) return true;
+  return false;
+}
+
+static void check_extra(struct loader *l, const struct mapping *m, const struct rg_yaml *map,
+                        const struct rg_provider *p)
+{
+  const struct rg_yaml *key = key_in(map, "extra_body");
+  struct schema_node *extra = NULL;
+  if (!key || p->extra_body.len == 0) return;
+  enum schema_code code =
+      schema_tree_read(p->extra_body, SCHEMA_DEPTH_REPLY, &l->tree, &extra, NULL);
+  if (code != SCHEMA_OK || extra->kind != SCHEMA_OBJECT) {
+    tell(l, key->next,
+         "%.*s.extra_body: write a JSON object in single quotes, like '{\"top_p\": 1}'",
+         (int)m->path.len, m->path.ptr);
+    return;
+  }
+  for (const struct schema_node *n = extra->first; n; n = n->next)
+    if (is_ours(n->key))
+      tell(l, key->next, "%.*s.extra_body: %.*s is written by Replygate: leave it out",
+           (int)m->path.len, m->path.ptr, (int)n->key.len, n->key.ptr);
+}
+
+/* What a provider needs beyond each key. */
+static void check_provider(struct loader *l, const struct mapping *m, const struct rg_yaml *key,
+                           const struct rg_provider *p)
+{
+  const struct rg_yaml *map = key->next, *url = key_in(map, "base_url");
+  const struct schema_provider *known = schema_provider_find(p->dialect);
+  int n = (int)m->path.len;
+  bool http =
+      span_starts(p->base_url, SPAN("http://")) || span_starts(p->base_url, SPAN("https://"));
+  if (m->bad || !known) return;
+  bool holds_more = p->base_url.len > 0 && (memchr(p->base_url.ptr, '?', p->base_url.len) ||
+                                            memchr(p->base_url.ptr, '@', p->base_url.len));
+  if (p->base_url.len > 0 && (!http || holds_more))
+    tell(l, url->next, "%.*s.base_url: write an address like https://api.openai.com/v1, no ? or @",
+         n, m->path.ptr);
+  if (p->base_url.len == 0 && !known->base_url && known->dialect != SCHEMA_DIALECT_GEMINI)
+    tell(l, key, "%.*s: no address: %s has none of its own: write base_url", n, m->path.ptr,
+         known->name);
+  if (p->model.len == 0 && !m->unknown)
+    tell(l, key, "%.*s: no model: write model: and the model's name", n, m->path.ptr);
+  if (p->api_key.len > 0 && p->api_key_file.len > 0)
+    tell(l, key_in(map, "api_key_file"), "%.*s.api_key_file: not together with api_key", n,
+         m->path.ptr);
+  const struct schema_provider_config stated = { .base_url = p->base_url,
+                                                 .schema = p->takes_schema == RG_UNKNOWN
+                                                               ? SCHEMA_UNSTATED
+                                                           : p->takes_schema == RG_YES
+                                                               ? SCHEMA_STATED_YES
+                                                               : SCHEMA_STATED_NO };
+  if (p->structured_output == RG_FORM_NATIVE && !schema_provider_takes(known, &stated, false))
+    tell(l, key_in(map, "structured_output")->next,
+         "%.*s.structured_output: %s takes no schema: write prompt, or state "
+         "supports_response_schema: yes",
+         n, m->path.ptr, known->name);
+  check_extra(l, m, map, p);
+}
+
+static void read_provider(struct loader *l, const struct rg_yaml *key, struct span path,
+                          struct rg_provider *p)
+{
+  struct mapping m = { .scope = RG_SCOPE_PROVIDER, .base = p, .path = path_to(l, path, key->text) };
+  const struct rg_yaml *map = key->next;
+  p->name = arena_copy(&l->c->arena, key->text);
+  if (map->faulty) return;
+  if (!is_endpoint_name(key->text)) {
+    tell(l, key,
+         "%.*s: not a usable name: write at most 64 characters without spaces, quotes and "
+         "slashes",
+         (int)m.path.len, m.path.ptr);
+  } else if (map->kind != RG_YAML_MAP) {
+    tell(l, map, "%.*s: write the keys of this provider below it, like model: gpt-5-mini%s",
+         (int)m.path.len, m.path.ptr, hint(map));
+  } else {
+    read_section(l, &m, map, SPAN(""), m.path);
+    check_provider(l, &m, key, p);
+  }
+}
+
+static void read_providers(struct loader *l, const struct rg_yaml *map, struct span path)
+{
+  struct rg_provider *providers = arena_zalloc(&l->c->arena, map->count + 1, sizeof *providers);
+  if (!providers) {
+    tell(l, map, "out of memory");
+    return;
+  }
+  for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
+    if (key->faulty) continue;
+    struct rg_provider *p = &providers[l->c->provider_count++];
+    fill(l, RG_SCOPE_PROVIDER, p);
+    read_provider(l, key, path, p);
+  }
+  l->c->providers = providers;
+}
+
+/* Names in agent.providers that no provider has. */
+static void check_agents(struct loader *l, const struct rg_layers *layers)
+{
+  for (size_t i = 0; i <= layers->count; i++) {
+    const struct rg_layer *layer = i == 0 ? &layers->fallback : &layers->groups[i - 1];
+    const struct rg_yaml *agent = layer->map ? key_in(layer->map, "agent") : NULL;
+    if (!agent || agent->next->faulty || agent->next->kind != RG_YAML_MAP) continue;
+    const struct rg_yaml *names = key_in(agent->next, "providers");
+    if (!names || names->next->faulty || names->next->kind != RG_YAML_LIST) continue;
+    for (const struct rg_yaml *n = names->next->first; n; n = n->next)
+      if (!n->faulty && n->kind == RG_YAML_SCALAR && !rg_config_provider(l->c, n->text))
+        tell(l, n, "%.*s.agent.providers: no provider of this name under providers",
+             (int)layer->path.len, layer->path.ptr);
+  }
+}
+
 /* ---- the whole ---- */
 
 static void read_framework(struct loader *l, const struct rg_yaml *item, size_t i,
@@ -533,6 +664,7 @@ static void read_root(struct loader *l, const struct rg_yaml *root)
   read_section(l, &m, root, SPAN(""), SPAN(""));
   read_frameworks(l);
   check_relay(l, root);
+  check_agents(l, &l->groups);
   const struct rg_yaml *endpoints = key_in(root, "endpoints");
   if (l->c->endpoint_count > 0) check_listeners(l, endpoints->next);
 }
@@ -557,6 +689,7 @@ static void read_all(struct loader *l, struct span text)
   read_defaults(l, RG_SCOPE_TOP, &l->top);
   read_defaults(l, RG_SCOPE_ENDPOINT, &l->endpoint);
   read_defaults(l, RG_SCOPE_GROUP, &l->group);
+  read_defaults(l, RG_SCOPE_PROVIDER, &l->provider);
   l->r.expand = true;
   fill(l, RG_SCOPE_TOP, l->c);
   if (!rg_text_check(text, on_text_fault, l, &text)) return;

@@ -299,6 +299,11 @@ static bool path_item(const struct value *v, const struct rg_yaml *item, struct 
   return ret->ptr || out_of_memory(v, item);
 }
 
+static bool text_item(const struct value *v, const struct rg_yaml *item, struct span *ret)
+{
+  return text_of(v, item, ret) && (span_trim(*ret).len > 0 || fail(v, item, nothing));
+}
+
 static bool host_item(const struct value *v, const struct rg_yaml *item, struct span *ret)
 {
   return text_of(v, item, ret) && (rg_address_is_host(*ret) || fail(v, item, nothing));
@@ -514,6 +519,7 @@ bool rg_value_read(const struct rg_reading *r, const struct rg_key *key, const s
   case RG_KEY_PREFIX: return read_prefix(&v, node, (struct span *)(void *)place);
   case RG_KEY_PATH: return read_path(&v, node, (struct span *)(void *)place);
   case RG_KEY_PATHS: return read_list(&v, node, path_item, (struct rg_list *)(void *)place);
+  case RG_KEY_TEXTS: return read_list(&v, node, text_item, (struct rg_list *)(void *)place);
   case RG_KEY_IDS: return read_ids(&v, node, (struct rg_ids *)(void *)place);
   case RG_KEY_STORE: return read_store(&v, node, (struct span *)(void *)place);
   case RG_KEY_CONNECT: return read_connect(&v, node, base);
@@ -527,6 +533,7 @@ bool rg_value_read(const struct rg_reading *r, const struct rg_key *key, const s
   case RG_KEY_NOTICE: return read_notice(&v, node, base);
   case RG_KEY_SECTION:
   case RG_KEY_ENDPOINTS:
+  case RG_KEY_PROVIDERS:
   case RG_KEY_GROUPS:
   case RG_KEY_FRAMEWORKS: break;
   }

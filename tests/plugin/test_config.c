@@ -66,7 +66,7 @@ static const struct {
   { MAIN "enabled: true\n", 4, 1, "enabled", "under groups.default" },
   { "conect: x\n", 1, 1, "conect", "known here are" },
   { "endpoints:\n  main:\n    conect: ws://127.0.0.1:3001\n", 3, 5, "conect", "connect?" },
-  { MAIN "providers: {}\n", 4, 1, "providers", "unknown key" },
+  { MAIN "provisions: {}\n", 4, 1, "providers", "unknown key" },
   { MAIN "agent: {}\n", 4, 1, "agent", "unknown key" },
   { DEFAULT "    启用: true\n", 6, 5, "启用", "known here are" },
   { DEFAULT "    [a, b]: 1\n", 6, 5, "", "a key is one word" },
@@ -192,6 +192,18 @@ static const struct {
   { MAIN "relay: {connect: [{url: \"ws://x\", endpoint: mian}]}\n", 4, 45, "endpoint",
     "no endpoint" },
   { MAIN "relay: {connect: [x]}\n", 4, 19, "relay.connect", "{url:" },
+  { MAIN "providers: {a: {}}\n", 4, 13, "providers.a", "no model" },
+  { MAIN "providers: {a: {model: m, base_url: \"ftp://x\"}}\n", 4, 37, "base_url", "https://" },
+  { MAIN "providers: {a: {model: m, base_url: \"https://k@x\"}}\n", 4, 37, "base_url", "no ?" },
+  { MAIN "providers: {a: {model: m, dialect: azure}}\n", 4, 13, "azure", "base_url" },
+  { MAIN "providers: {a: {model: m, dialect: deepseek, structured_output: native}}\n", 4, 65,
+    "structured_output", "prompt" },
+  { MAIN "providers: {a: {model: m, extra_body: \"[]\"}}\n", 4, 39, "extra_body", "JSON object" },
+  { MAIN "providers: {a: {model: m, extra_body: '{\"model\": 1}'}}\n", 4, 39, "extra_body",
+    "leave it out" },
+  { MAIN "providers: {a: {model: m, api_key: x, api_key_file: y}}\n", 4, 39, "api_key_file",
+    "not together" },
+  { DEFAULT "    agent: {providers: [b]}\n", 6, 25, "agent.providers", "no provider" },
   { MAIN "store: mysql://x\n", 4, 8, "store", "sqlite:FILE" },
   { MAIN "store: \"sqlite:\"\n", 4, 8, "store", "sqlite:FILE" },
   { MAIN "store: rediss://x\n", 4, 8, "store", "TLS" },
@@ -721,7 +733,8 @@ Test(config, secrets_are_not_printed)
   struct rg_config *c = read_good(
       "store: redis://u:s3cret@h\n"
       "endpoints: {main: {connect: \"ws://x/y?access_token=s3cret\", access_token: s3cret}}\n"
-      "relay: {listen: \"127.0.0.1:1\", access_token: s3cret}\n");
+      "relay: {listen: \"127.0.0.1:1\", access_token: s3cret}\n"
+      "providers: {a: {model: m, api_key: s3cret, proxy: \"http://u:s3cret@h\"}}\n");
   cr_assert_not_null(c);
   struct buf b = printed(c);
   cr_expect_not(holds(buf_span(&b), "s3cret"), "%s", b.ptr);
