@@ -58,9 +58,13 @@ static bool is_blank(uint32_t code_point)
 
 bool span_is_blank(struct span utf8)
 {
-  size_t i = 0;
-  while (i < utf8.len) {
+  static const unsigned char may_begin_one[256] = {
+    ['\t'] = 1, ['\n'] = 1, ['\v'] = 1, ['\f'] = 1, ['\r'] = 1, [' '] = 1,
+    [0xC2] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
+  };
+  for (size_t i = 0; i < utf8.len;) {
     uint32_t code_point;
+    if (!may_begin_one[(unsigned char)utf8.ptr[i]]) return false;
     i += utf8_decode(utf8.ptr + i, utf8.len - i, &code_point);
     if (!is_blank(code_point)) return false;
   }
@@ -306,8 +310,8 @@ static struct arena_chunk *new_chunk(size_t size)
   return chunk;
 }
 
-/* A piece that does not fit. A large one gets a chunk of its own behind the current one, whose
- * rest stays in use. */
+/* A piece that does not fit. A large one gets a chunk of its own behind the current one, whose rest
+ * stays in use. */
 static void *alloc_from_new_chunk(struct arena *a, size_t n)
 {
   size_t size = ARENA_FIRST;
@@ -327,9 +331,14 @@ static void *alloc_from_new_chunk(struct arena *a, size_t n)
   return chunk->bytes;
 }
 
+static size_t rounded_up(size_t n)
+{
+  return n ? (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN : ARENA_ALIGN;
+}
+
 void *arena_alloc(struct arena *a, size_t n)
 {
-  size_t rounded = n ? (n + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN : ARENA_ALIGN;
+  size_t rounded = rounded_up(n);
   if (a->failed || rounded < n || rounded > a->max - a->used) {
     a->failed = true;
     return NULL;
@@ -343,6 +352,20 @@ void *arena_alloc(struct arena *a, size_t n)
   }
   if (piece) a->used += rounded;
   return piece;
+}
+
+size_t arena_room(const struct arena *a)
+{
+  size_t in_chunk = (size_t)(a->end - a->at), allowed = a->max - a->used;
+  return in_chunk < allowed ? in_chunk : allowed;
+}
+
+void arena_trim(struct arena *a, void *piece, size_t n, size_t used)
+{
+  char *begin = piece;
+  if (begin + rounded_up(n) != a->at) return; /* it has a chunk of its own */
+  a->at = begin + rounded_up(used);
+  a->used -= rounded_up(n) - rounded_up(used);
 }
 
 void *arena_zalloc(struct arena *a, size_t count, size_t size)

@@ -12,7 +12,7 @@ enum schema_token grammar_fail(struct schema_json *r, enum schema_code code, con
 /* Why no member, item or value can stand at p. */
 enum schema_token grammar_fail_member(struct schema_json *r, const char *p, bool first);
 enum schema_token grammar_fail_item(struct schema_json *r, const char *p);
-/* A string that is not plain: from its first escape or fault at p on; its content began at begin. */
+/* A string that is not plain: its content began at begin, its first escape or fault is at p. */
 bool grammar_string_rest(struct schema_json *r, const char *begin, const char *p);
 /* The colon behind a key that is not just there. */
 bool grammar_colon_rest(struct schema_json *r);
@@ -21,8 +21,8 @@ enum schema_token grammar_value(struct schema_json *r, const char *p);
 /* Passes over the value of a member at r->next, with so many open containers around it that the
  * reader does not know of. */
 bool grammar_skip_member(struct schema_json *r, unsigned depth);
-/* The value that began at the reader's depth is complete. */
-void grammar_value_done(struct schema_json *r);
+/* The value that began where the reader stands ends at behind. */
+void grammar_value_done(struct schema_json *r, const char *behind);
 
 /* The string whose first quote is at p. False: the reader has failed. */
 static inline bool grammar_string(struct schema_json *r, const char *p)

@@ -4,6 +4,7 @@
 #include "schema/keys.h"
 
 #include <assert.h>
+#include <ctype.h>
 
 /* Where the reader stands. Whether a value was in an object or an array, is_object knows. */
 enum state {
@@ -17,7 +18,17 @@ void schema_json_init(struct schema_json *r, struct span text, struct arena *are
                       unsigned depth_max, enum schema_json_mode mode)
 {
   assert(depth_max <= SCHEMA_DEPTH_SCHEMA);
-  memset(r, 0, sizeof *r);
+  /* member by member: the path of the error and the bits of containers need no clearing, and a
+   * reader is opened for every reply */
+  r->text = (struct span) { NULL, 0 };
+  r->controls = false;
+  r->at = 0;
+  r->error.code = SCHEMA_OK;
+  r->error.at = 0;
+  r->error.path[0] = '\0';
+  r->error.what = NULL;
+  r->depth = 0;
+  r->outer_keys = r->keys = NULL;
   r->begin = r->next = text.ptr ? text.ptr : "";
   r->end = r->begin + text.len;
   r->arena = arena;
@@ -78,121 +89,45 @@ static enum schema_token fail_in_string(struct schema_json *r, const char *p)
   return grammar_fail(r, SCHEMA_EUTF8, p, "bytes that are not UTF-8");
 }
 
-static int hex_digit(char c)
+/* Says what is wrong with the escape at p, which scan_escape refuses. */
+static enum schema_token fail_in_escape(struct schema_json *r, const char *p)
 {
-  unsigned digit = (unsigned char)c - '0', letter = ((unsigned char)c | 0x20u) - 'a';
-  return digit < 10 ? (int)digit : letter < 6 ? (int)letter + 10 : -1;
-}
-
-/* Reads the four digits of an escape. *at is moved behind them, or to the byte at fault. */
-static bool read_hex4(const char **at, const char *end, uint32_t *ret)
-{
-  uint32_t n = 0;
-  for (int i = 0; i < 4; i++, ++*at) {
-    int digit = *at < end ? hex_digit(**at) : -1;
-    if (digit < 0) return false;
-    n = n << 4 | (uint32_t)digit;
-  }
-  *ret = n;
-  return true;
-}
-
-/* Reads the escape whose digits are at p and whose backslash is at begin. Returns the byte behind
- * it, or NULL: the reader has failed. */
-static const char *read_unicode_escape(struct schema_json *r, const char *begin, const char *p,
-                                       uint32_t *ret)
-{
-  uint32_t low;
-  if (!read_hex4(&p, r->end, ret)) goto not_hex;
-  if (*ret < 0xD800 || *ret > 0xDFFF) return p;
-  if (p >= r->end || (*p == '\\' && r->end - p == 1)) return fail_truncated(r), NULL;
-  if (*ret > 0xDBFF || *p != '\\' || p[1] != 'u') goto lone;
-  p += 2;
-  if (!read_hex4(&p, r->end, &low)) goto not_hex;
-  if (low < 0xDC00 || low > 0xDFFF) goto lone;
-  *ret = 0x10000 + ((*ret - 0xD800) << 10) + (low - 0xDC00);
-  return p;
-lone:
-  grammar_fail(r, SCHEMA_ESURROGATE, begin,
-               "an escape of half a character; its other half must follow");
-  return NULL;
-not_hex:
-  if (p >= r->end)
-    fail_truncated(r);
-  else
-    grammar_fail(r, SCHEMA_ESYNTAX, p, "four hexadecimal digits must follow \\u");
-  return NULL;
-}
-
-/* What the escape of that letter means, or 0: there is none. */
-static uint32_t meaning_of(char letter)
-{
-  switch (letter) {
-  case '"':
-  case '\\':
-  case '/': return (unsigned char)letter;
-  case 'b': return '\b';
-  case 'f': return '\f';
-  case 'n': return '\n';
-  case 'r': return '\r';
-  case 't': return '\t';
-  default: return 0;
-  }
-}
-
-/* Reads the escape whose backslash is at p. Returns the byte behind it, or NULL: the reader has
- * failed. */
-static const char *read_escape(struct schema_json *r, const char *p, uint32_t *ret)
-{
-  if (r->end - p < 2) return fail_truncated(r), NULL;
-  if (p[1] == 'u') return read_unicode_escape(r, p, p + 2, ret);
-  *ret = meaning_of(p[1]);
-  if (*ret) return p + 2;
-  return grammar_fail(r, SCHEMA_ESYNTAX, p + 1, "JSON has no such escape"), NULL;
-}
-
-/* The quote that ends the string whose content goes on at p, or NULL. Judges nothing. */
-static const char *find_end(const char *p, const char *end)
-{
-  for (;;) {
-    p = scan_quote(p, end);
-    if (p == end) return NULL;
-    if (*p == '"') return p;
-    if (end - p < 2) return NULL;
+  const char *begin = p;
+  if (r->end - p < 2) return fail_truncated(r);
+  if (p[1] != 'u') return grammar_fail(r, SCHEMA_ESYNTAX, p + 1, "JSON has no such escape");
+  for (int half = 0; half < 2; half++) {
     p += 2;
+    for (int i = 0; i < 4; i++, p++) {
+      if (p >= r->end) return fail_truncated(r);
+      if (!isxdigit((unsigned char)*p))
+        return grammar_fail(r, SCHEMA_ESYNTAX, p, "four hexadecimal digits must follow \\u");
+    }
+    if (half == 1 || !strchr("89aAbB", begin[3])) break; /* else the other half has to follow */
+    if (p >= r->end || (*p == '\\' && r->end - p < 2)) return fail_truncated(r);
+    if (*p != '\\' || p[1] != 'u') break;
   }
-}
-
-/* Whether it is a control character that people never see. */
-static bool is_control(uint32_t c)
-{
-  return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7F && c < 0xA0);
+  return grammar_fail(r, SCHEMA_ESURROGATE, begin,
+                      "an escape of half a character; its other half must follow");
 }
 
 bool grammar_string_rest(struct schema_json *r, const char *begin, const char *p)
 {
-  if (p >= r->end || *p != '\\') return fail_in_string(r, p), false;
-  /* What is decoded is never longer than its source, so one piece of memory is enough. Where no
-   * quote follows, the rest is only searched for its first fault. */
-  const char *quote = find_end(p, r->end);
-  char *decoded = quote ? arena_alloc(r->arena, (size_t)(quote - begin)) : NULL, *out = decoded;
-  if (quote && !decoded) return fail_memory(r, p), false;
-  if (out) memcpy(out, begin, (size_t)(p - begin)), out += p - begin;
-  do {
+  if (p < r->end && *p == '\\') {
+    const char *behind = scan_decode(begin, p, r->end, r->arena, &r->text, &r->controls);
+    if (behind) {
+      r->next = behind;
+      return true;
+    }
+    if (r->arena->failed) return fail_memory(r, begin - 1), false;
+  }
+  /* it has a fault: which is the first */
+  while (p < r->end && *p == '\\') {
     uint32_t code_point;
-    p = read_escape(r, p, &code_point);
-    if (!p) return false;
-    r->controls |= is_control(code_point);
-    if (out) out += utf8_encode(code_point, out);
-    if (p < r->end && *p == '\\') continue; /* escapes often come in a row */
-    const char *plain = p;
-    p = scan_string(p, r->end, &r->controls);
-    if (p >= r->end || (*p != '"' && *p != '\\')) return fail_in_string(r, p), false;
-    if (out) memcpy(out, plain, (size_t)(p - plain)), out += p - plain;
-  } while (*p == '\\');
-  r->text = (struct span) { decoded, (size_t)(out - decoded) };
-  r->next = p + 1;
-  return true;
+    const char *behind = scan_escape(p, r->end, &code_point);
+    if (!behind) return fail_in_escape(r, p), false;
+    p = scan_string(behind, r->end, &r->controls);
+  }
+  return fail_in_string(r, p), false;
 }
 
 /* ---- values ---- */
@@ -388,7 +323,8 @@ bool grammar_skip_member(struct schema_json *r, unsigned depth)
   return ok;
 }
 
-void grammar_value_done(struct schema_json *r)
+void grammar_value_done(struct schema_json *r, const char *behind)
 {
+  r->next = behind;
   r->state = BEHIND_VALUE;
 }

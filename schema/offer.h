@@ -35,7 +35,7 @@ struct schema_offer {
 
 static inline bool schema_offers(const struct schema_offer *offer, enum schema_type type)
 {
-  return type == SCHEMA_TEXT || (offer->types >> type & 1u);
+  return (offer->types | 1u << SCHEMA_TEXT) >> type & 1u;
 }
 
 /* Whether the i-th declared share field counts: its name is not that of url, title or an earlier

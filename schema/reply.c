@@ -4,18 +4,21 @@
 
 #include <stdio.h>
 
-#define KEY(literal) ((struct span) { literal, sizeof(literal) - 1 })
+/* Every read_ function reads from p on and returns the byte behind what it has read, or NULL: the
+ * fault is noted. The grammar is driven from here by the nesting of these functions, and p is
+ * handed on in a register; by the tokens of schema_json_next a reply takes three times as long. */
 
 enum {
   SHARE_OWN = 2,  /* url and title, before the declared fields of a share */
   STEPS_MAX = 12, /* the deepest path is $.messages[].segments[].data.rows[][].label with 9 */
   PATH_CHARS_MAX = 512,
   KEY_SHOWN_MAX = 32, /* an unknown key is named where it is a short word */
-  DEPTH_MAX = 10,     /* of what the contract has, so of what is read directly */
-  DEPTH_ROOT = 1,     /* containers around a member of the root */
-  DEPTH_SEGMENT = 5,  /* around a member of a segment; */
-  DEPTH_LEGACY = 3,   /* under the legacy root */
+  DEPTH_ROOT = 1,     /* containers around a member of the root, */
+  DEPTH_SEGMENT = 5,  /* of a segment, */
+  DEPTH_LEGACY = 3,   /* of a segment under the legacy root */
 };
+
+#define KEY(literal) ((struct span) { literal, sizeof(literal) - 1 })
 
 struct step {
   struct span key; /* ptr NULL: an index */
@@ -24,13 +27,15 @@ struct step {
 
 struct reading {
   const struct schema_offer *offer;
+  const char *end; /* of the text */
   struct schema_json *r;
+  struct arena *arena;
   unsigned options;
-  /* The reader is strict, so the grammar's pieces are driven from here, by the nesting of the
-   * functions below; with a state between each two tokens reading takes twice as long. */
-  bool direct;
   unsigned segment_depth; /* DEPTH_SEGMENT or DEPTH_LEGACY */
   struct schema_reply_notes *notes;
+  struct span key;    /* of the last member that was not the expected one */
+  const char *key_at; /* where it stands */
+  bool controls;      /* the last string holds control characters to be cut */
   /* the fault, and the way to it from the inside outwards */
   struct schema_error fault;
   struct step steps[STEPS_MAX];
@@ -39,42 +44,43 @@ struct reading {
 
 /* ---- faults ---- */
 
-static enum schema_code fault(struct reading *in, enum schema_code code, size_t at,
-                              const char *what)
+static const char *fault(struct reading *in, enum schema_code code, const char *at,
+                         const char *what)
 {
   in->fault.code = code;
-  in->fault.at = at;
+  in->fault.at = (size_t)(at - in->r->begin);
   in->fault.what = what;
-  return code;
+  return NULL;
 }
 
 /* The fault that the reader has met. */
-static enum schema_code reader_fault(struct reading *in)
+static const char *reader_fault(struct reading *in)
 {
-  return fault(in, in->r->error.code, in->r->error.at, in->r->error.what);
+  return fault(in, in->r->error.code, in->r->begin + in->r->error.at, in->r->error.what);
 }
 
-static enum schema_code memory_fault(struct reading *in)
+static const char *memory_fault(struct reading *in, const char *at)
 {
-  return fault(in, SCHEMA_ENOMEM, in->r->at, "the reply needs more memory than it may have");
+  return fault(in, SCHEMA_ENOMEM, at, "the reply needs more memory than it may have");
 }
 
-/* On the way out: rc arose under this key or index. */
-static enum schema_code under_key(struct reading *in, enum schema_code rc, struct span key)
+/* On the way out: where p is NULL the fault arose under this key or index. */
+static const char *under_key(struct reading *in, const char *p, struct span key)
 {
-  if (rc) in->steps[in->step_count++].key = key;
-  return rc;
+  if (!p) in->steps[in->step_count++].key = key;
+  return p;
 }
 
-static enum schema_code under_index(struct reading *in, enum schema_code rc, size_t index)
+static const char *under_index(struct reading *in, const char *p, size_t index)
 {
-  if (rc) in->steps[in->step_count++] = (struct step) { { NULL, 0 }, index };
-  return rc;
+  if (!p) in->steps[in->step_count++] = (struct step) { { NULL, 0 }, index };
+  return p;
 }
 
-static enum schema_code missing_fault(struct reading *in, struct span key)
+/* behind: the byte behind the } of the object that lacks the key */
+static const char *missing_fault(struct reading *in, const char *behind, struct span key)
 {
-  return under_key(in, fault(in, SCHEMA_EMISSING, in->r->at, "this key is required"), key);
+  return under_key(in, fault(in, SCHEMA_EMISSING, behind - 1, "this key is required"), key);
 }
 
 static bool is_word(struct span key)
@@ -88,17 +94,17 @@ static bool is_word(struct span key)
   return true;
 }
 
-/* The key that was just read is not one of those that are known here. */
-static enum schema_code unknown_fault(struct reading *in)
+/* in->key is not one of those that are known here. */
+static const char *unknown_fault(struct reading *in)
 {
-  enum schema_code rc = fault(in, SCHEMA_EUNKNOWN, in->r->at, "the contract has no such key here");
-  return is_word(in->r->text) ? under_key(in, rc, in->r->text) : rc;
+  fault(in, SCHEMA_EUNKNOWN, in->key_at, "the contract has no such key here");
+  return is_word(in->key) ? under_key(in, NULL, in->key) : NULL;
 }
 
-/* The key that was just read was read before. A reader that is not direct finds this itself. */
-static enum schema_code duplicate_fault(struct reading *in)
+/* in->key was read before in this object. */
+static const char *duplicate_fault(struct reading *in)
 {
-  return fault(in, SCHEMA_EDUPLICATE, in->r->at, "this object has that key already");
+  return fault(in, SCHEMA_EDUPLICATE, in->key_at, "this object has that key already");
 }
 
 static enum schema_code report(const struct reading *in, struct schema_error *reterr)
@@ -115,49 +121,81 @@ static enum schema_code report(const struct reading *in, struct schema_error *re
   return schema_fail(reterr, in->fault.code, in->fault.at, path, in->fault.what);
 }
 
-/* ---- tokens ---- */
+/* ---- the grammar ---- */
 
-/* The next key of the open object, or its end, or an error. begun: a member was read before. */
-static enum schema_token next_member(struct reading *in, bool begun)
+static inline const char *skip_space(const struct reading *in, const char *p)
 {
-  return in->direct ? grammar_member(in->r, !begun) : schema_json_next(in->r);
+  return scan_space(p, in->end);
 }
 
-/* The first token of a value. Read directly, an object or array is entered by this alone: the
- * reader's own depth and keys are not needed, for the contract bounds both. */
-static enum schema_token next_value(struct reading *in)
+/* What stands at p is not what is wanted: is it another value, or none at all? */
+static __attribute__((noinline)) const char *wrong_value(struct reading *in, const char *p,
+                                                         const char *what)
 {
-  struct schema_json *r = in->r;
-  if (!in->direct) return schema_json_next(r);
-  const char *p = scan_space(r->next, r->end);
-  if (p >= r->end || (*p != '{' && *p != '[')) return grammar_value(r, p);
-  r->at = (size_t)(p - r->begin);
-  r->next = p + 1;
-  return *p == '{' ? SCHEMA_JSON_OBJECT : SCHEMA_JSON_ARRAY;
+  if (grammar_value(in->r, p) == SCHEMA_JSON_ERROR) return reader_fault(in);
+  return fault(in, SCHEMA_ETYPE, p, what);
 }
 
-/* The first token of the next item of the open array, or its end, or an error. */
-static enum schema_token next_item(struct reading *in, bool begun)
+/* Enters the object or array whose bracket has to stand at p. */
+static inline const char *enter(struct reading *in, const char *p, char bracket)
 {
-  enum schema_token end;
-  if (in->direct && !grammar_item(in->r, !begun, &end)) return end;
-  return next_value(in);
+  if (SCAN_USUAL(p < in->end && *p == bracket)) return p + 1;
+  return wrong_value(in, p,
+                     bracket == '{' ? "an object is needed here" : "an array is needed here");
 }
 
-static bool skip_value(struct reading *in, unsigned depth)
+/* Behind the end of the object, if it ends here, else NULL, which is no fault. */
+static inline const char *leave_object(const struct reading *in, const char *p)
 {
-  if (in->direct) return grammar_skip_member(in->r, depth);
-  return schema_json_skip(in->r, schema_json_next(in->r));
+  p = skip_space(in, p);
+  return p < in->end && *p == '}' ? p + 1 : NULL;
 }
 
-/* Whether the token that was just read is the wanted { or [. */
-static enum schema_code want(struct reading *in, enum schema_token token, enum schema_token wanted)
+/* In an object, behind its { (first) or a member: the value of the next member if that has this
+ * very key, written plainly, else NULL, which is no fault. Most keys come like that, since models
+ * write them in the order of the schema. */
+static inline const char *expect_member(const struct reading *in, const char *p, bool first,
+                                        struct span key)
 {
-  if (token == wanted) return SCHEMA_OK;
-  if (token == SCHEMA_JSON_ERROR) return reader_fault(in);
-  return fault(in, SCHEMA_ETYPE, in->r->at,
-               wanted == SCHEMA_JSON_OBJECT ? "an object is needed here"
-                                            : "an array is needed here");
+  p = skip_space(in, p);
+  if (!first) {
+    if (!SCAN_USUAL(p < in->end && *p == ',')) return NULL;
+    p = skip_space(in, p + 1);
+  }
+  if (SCAN_USUAL((size_t)(in->end - p) > key.len + 3 && *p == '"' && p[key.len + 1] == '"' &&
+                 p[key.len + 2] == ':' && scan_same(p + 1, key.ptr, key.len)))
+    return skip_space(in, p + key.len + 3);
+  return NULL;
+}
+
+/* The value of the next member, whatever its key, which goes to in->key. The object does not end
+ * here. */
+static __attribute__((noinline)) const char *other_member(struct reading *in, const char *p,
+                                                          bool first)
+{
+  in->r->next = p;
+  if (grammar_member(in->r, first) != SCHEMA_JSON_KEY) return reader_fault(in);
+  in->key = in->r->text;
+  in->key_at = in->r->begin + in->r->at;
+  return skip_space(in, in->r->next);
+}
+
+static bool is_key(const struct reading *in, struct span key)
+{
+  return span_eq(in->key, key);
+}
+
+/* In an array, behind its [ (first) or an item: the next item, or behind the end of the array,
+ * which *retend tells. */
+static inline const char *next_item(struct reading *in, const char *p, bool first, bool *retend)
+{
+  p = skip_space(in, p);
+  *retend = p < in->end && *p == ']';
+  if (*retend) return p + 1;
+  if (first) return p;
+  if (p < in->end && *p == ',') return skip_space(in, p + 1);
+  grammar_fail_item(in->r, p);
+  return reader_fault(in);
 }
 
 static bool is_integer(struct span number)
@@ -167,46 +205,75 @@ static bool is_integer(struct span number)
   return true;
 }
 
-/* Takes the value whose first token was just read as a string; ret->ptr is never NULL then. */
-static enum schema_code take_string(struct reading *in, enum schema_token token, struct span *ret)
+/* Where a string is wanted and none stands at p. */
+static __attribute__((noinline)) const char *read_integer(struct reading *in, const char *p,
+                                                          struct span *ret)
 {
+  enum schema_token token = grammar_value(in->r, p);
   if (token == SCHEMA_JSON_ERROR) return reader_fault(in);
-  if (token != SCHEMA_JSON_STRING) {
-    if (token != SCHEMA_JSON_NUMBER || !(in->options & SCHEMA_REPLY_INTEGERS) ||
-        !is_integer(in->r->text))
-      return fault(in, SCHEMA_ETYPE, in->r->at, "a string is needed here");
-    if (in->notes->integers++ == 0) in->notes->integer_at = in->r->at;
-  }
-  *ret = in->r->text.len ? in->r->text : KEY("");
-  return SCHEMA_OK;
+  if (token != SCHEMA_JSON_NUMBER || !(in->options & SCHEMA_REPLY_INTEGERS) ||
+      !is_integer(in->r->text))
+    return fault(in, SCHEMA_ETYPE, p, "a string is needed here");
+  if (in->notes->integers++ == 0) in->notes->integer_at = in->r->at;
+  *ret = in->r->text;
+  return in->r->next;
+}
+
+/* A string that is not plain: from its first escape or fault at p on. */
+static __attribute__((noinline)) const char *read_string_rest(struct reading *in, const char *begin,
+                                                              const char *p, struct span *ret)
+{
+  in->r->controls = in->controls;
+  if (!grammar_string_rest(in->r, begin, p)) return reader_fault(in);
+  in->controls = in->r->controls;
+  *ret = in->r->text;
+  return in->r->next;
+}
+
+/* Reads a string; ret->ptr is never NULL then. */
+static const char *read_string(struct reading *in, const char *p, struct span *ret)
+{
+  in->controls = false;
+  if (!SCAN_USUAL(p < in->end && *p == '"')) return read_integer(in, p, ret);
+  const char *begin = p + 1;
+  p = scan_string(begin, in->end, &in->controls);
+  if (!SCAN_USUAL(p < in->end && *p == '"')) return read_string_rest(in, begin, p, ret);
+  *ret = (struct span) { begin, (size_t)(p - begin) };
+  return p + 1;
 }
 
 struct field {
   struct span name, value; /* value.ptr NULL: left out */
-  size_t at;               /* of the value */
-  bool controls;           /* control characters may be in it */
+  const char *at;          /* of the value */
+  bool controls;           /* there are control characters to be cut from it */
 };
 
-/* Reads the members of an open object whose members are strings. The first required fields may
- * not be left out. */
-static enum schema_code read_fields(struct reading *in, struct field *fields, size_t count,
-                                    size_t required)
+/* Reads a closed object of strings, behind its {. The first required fields may not be left out. */
+static const char *read_fields(struct reading *in, const char *p, struct field *fields,
+                               size_t count, size_t required)
 {
-  enum schema_token token;
-  for (bool begun = false; (token = next_member(in, begun)) == SCHEMA_JSON_KEY; begun = true) {
-    size_t i = 0;
-    while (i < count && !span_eq(fields[i].name, in->r->text)) i++;
-    if (i == count) return unknown_fault(in);
-    if (fields[i].value.ptr) return duplicate_fault(in);
-    enum schema_code rc = take_string(in, next_value(in), &fields[i].value);
-    if (rc) return under_key(in, rc, fields[i].name);
-    fields[i].at = in->r->at;
-    fields[i].controls = in->r->controls || !in->direct;
+  const char *behind;
+  for (size_t read = 0;; read++) {
+    size_t i = read;
+    const char *value = NULL;
+    if (i < count && !fields[i].value.ptr) value = expect_member(in, p, read == 0, fields[i].name);
+    if (!SCAN_USUAL(value)) {
+      behind = leave_object(in, p);
+      if (behind) break;
+      value = other_member(in, p, read == 0);
+      if (!value) return NULL;
+      for (i = 0; i < count && !is_key(in, fields[i].name);) i++;
+      if (i == count) return unknown_fault(in);
+      if (fields[i].value.ptr) return duplicate_fault(in);
+    }
+    fields[i].at = value;
+    p = read_string(in, value, &fields[i].value);
+    if (!p) return under_key(in, p, fields[i].name);
+    fields[i].controls = in->controls;
   }
-  if (token == SCHEMA_JSON_ERROR) return reader_fault(in);
   for (size_t i = 0; i < required; i++)
-    if (!fields[i].value.ptr) return missing_fault(in, fields[i].name);
-  return SCHEMA_OK;
+    if (!fields[i].value.ptr) return missing_fault(in, behind, fields[i].name);
+  return behind;
 }
 
 /* ---- what is built ---- */
@@ -217,7 +284,7 @@ static void *with_room(struct reading *in, void *items, size_t count, size_t *ca
   if (count < *cap) return items;
   enum { FIRST = 4 }; /* most replies have fewer of each */
   size_t grown = *cap ? *cap * 2 : FIRST;
-  void *copy = arena_alloc(in->r->arena, grown * size);
+  void *copy = arena_alloc(in->arena, grown * size);
   if (!copy) return NULL;
   if (count) memcpy(copy, items, count * size);
   *cap = grown;
@@ -233,177 +300,178 @@ static size_t control_length(const char *p, const char *end)
   return c == 0xC2 && end - p > 1 && (unsigned char)p[1] < 0xA0 ? 2 : 0;
 }
 
-/* Cuts control characters but tab and newline out of what people read. */
-static enum schema_code clean(struct reading *in, struct field *field)
+static __attribute__((noinline)) bool cut_controls(struct reading *in, struct field *field)
 {
-  if (!field->controls) return SCHEMA_OK;
-  const char *begin = field->value.ptr, *end = begin + field->value.len, *p = begin;
-  while (p < end && !control_length(p, end)) p++;
-  if (p == end) return SCHEMA_OK;
-  char *copy = arena_alloc(in->r->arena, field->value.len);
-  if (!copy) return memory_fault(in);
-  size_t len = (size_t)(p - begin);
-  memcpy(copy, begin, len);
+  const char *p = field->value.ptr, *end = p + field->value.len;
+  char *copy = arena_alloc(in->arena, field->value.len);
+  if (!copy) {
+    memory_fault(in, field->at);
+    return false;
+  }
+  size_t len = 0;
   while (p < end) {
     size_t n = control_length(p, end);
     if (n == 0) copy[len++] = *p;
     p += n ? n : 1;
   }
   field->value = (struct span) { copy, len };
-  return SCHEMA_OK;
+  return true;
 }
 
-/* Moves the members of data, behind its {, into segment; *retkeep: something is left of it after
- * cleaning. */
-typedef enum schema_code read_data(struct reading *in, struct schema_segment *segment,
-                                   bool *retkeep);
-
-static enum schema_code read_string_data(struct reading *in, struct schema_segment *segment,
-                                         bool *retkeep)
+/* Cuts control characters but tab and newline out of what people read. False: out of memory. */
+static inline bool clean(struct reading *in, struct field *field)
 {
-  struct field field = { .name = span_of(schema_segment_types[segment->type].field) };
-  enum schema_code rc = read_fields(in, &field, 1, 1);
+  return !field->controls || cut_controls(in, field);
+}
+
+/* Reads the members of data, behind its {, into segment; *retkeep: something is left of it after
+ * cleaning. */
+typedef const char *read_data(struct reading *in, const char *p, struct schema_segment *segment,
+                              bool *retkeep);
+
+static const char *read_string_data(struct reading *in, const char *p,
+                                    struct schema_segment *segment, bool *retkeep)
+{
+  const struct schema_segment_type *type = &schema_segment_types[segment->type];
+  struct field field = { .name = { type->field, type->field_len } };
+  p = read_fields(in, p, &field, 1, 1);
   bool shown = segment->type != SCHEMA_MENTION; /* a target is no text: nothing is cut from it */
-  if (!rc && shown) rc = clean(in, &field);
+  field.controls &= shown; /* & and | here and below: a branch on the type is mispredicted */
+  if (p && !clean(in, &field)) return NULL;
   segment->text = field.value;
-  *retkeep = !shown || field.value.len > 0;
-  return rc;
+  *retkeep = !shown | (field.value.len > 0);
+  return p;
 }
 
 /* Reads the one required member of data that is no string, by read. */
-static enum schema_code
-read_one_member(struct reading *in, struct span name, struct schema_segment *segment,
-                enum schema_code (*read)(struct reading *, struct schema_segment *))
+static inline const char *
+read_one_member(struct reading *in, const char *p, struct span name, struct schema_segment *segment,
+                const char *(*read)(struct reading *, const char *, struct schema_segment *))
 {
-  bool seen = false;
-  enum schema_token token;
-  for (; (token = next_member(in, seen)) == SCHEMA_JSON_KEY; seen = true) {
-    if (!span_eq(in->r->text, name)) return unknown_fault(in);
-    if (seen) return duplicate_fault(in);
-    enum schema_code rc = read(in, segment);
-    if (rc) return under_key(in, rc, name);
+  for (bool seen = false;; seen = true) {
+    const char *value = seen ? NULL : expect_member(in, p, true, name);
+    if (!value) {
+      const char *behind = leave_object(in, p);
+      if (behind) return seen ? behind : missing_fault(in, behind, name);
+      value = other_member(in, p, !seen);
+      if (!value) return NULL;
+      if (!is_key(in, name)) return unknown_fault(in);
+      if (seen) return duplicate_fault(in);
+    }
+    p = read(in, value, segment);
+    if (!p) return under_key(in, p, name);
   }
-  if (token == SCHEMA_JSON_ERROR) return reader_fault(in);
-  return seen ? SCHEMA_OK : missing_fault(in, name);
 }
 
-static enum schema_code read_media(struct reading *in, struct schema_segment *segment)
+static const char *read_media(struct reading *in, const char *p, struct schema_segment *segment)
 {
   struct field fields[] = { { .name = KEY("kind") }, { .name = KEY("value") } };
-  enum schema_code rc = want(in, next_value(in), SCHEMA_JSON_OBJECT);
-  if (!rc) rc = read_fields(in, fields, 2, 2);
-  if (rc) return rc;
-  unsigned kind = 0;
-  while (kind < SCHEMA_MEDIA_KIND_COUNT && !span_is(fields[0].value, schema_media_kinds[kind]))
-    kind++;
-  if (kind == SCHEMA_MEDIA_KIND_COUNT) {
-    rc = fault(in, SCHEMA_EENUM, fields[0].at, "kind is one of url, path, base64 and file");
-    return under_key(in, rc, fields[0].name);
+  p = enter(in, p, '{');
+  if (p) p = read_fields(in, p, fields, 2, 2);
+  if (!p) return NULL;
+  segment->media_kind = schema_media_kind_find(fields[0].value);
+  if (segment->media_kind == SCHEMA_MEDIA_KIND_COUNT) {
+    fault(in, SCHEMA_EENUM, fields[0].at, "kind is one of url, path, base64 and file");
+    return under_key(in, NULL, fields[0].name);
   }
-  segment->media_kind = (enum schema_media_kind)kind;
   segment->text = fields[1].value;
-  return SCHEMA_OK;
+  return p;
 }
 
-static enum schema_code read_media_data(struct reading *in, struct schema_segment *segment,
-                                        bool *retkeep)
+static const char *read_media_data(struct reading *in, const char *p,
+                                   struct schema_segment *segment, bool *retkeep)
 {
   *retkeep = true;
-  return read_one_member(in, KEY("media"), segment, read_media);
+  return read_one_member(in, p, KEY("media"), segment, read_media);
 }
 
-/* Reads a button; token is its first. */
-static enum schema_code read_button(struct reading *in, enum schema_token token,
-                                    struct schema_button *ret)
+static const char *read_button(struct reading *in, const char *p, struct schema_button *ret)
 {
   struct field fields[] = { { .name = KEY("label") }, { .name = KEY("payload") } };
-  enum schema_code rc = want(in, token, SCHEMA_JSON_OBJECT);
-  if (!rc) rc = read_fields(in, fields, 2, 2);
-  if (!rc) rc = clean(in, &fields[0]);
-  if (!rc) rc = clean(in, &fields[1]);
+  p = enter(in, p, '{');
+  if (p) p = read_fields(in, p, fields, 2, 2);
+  if (!p || !clean(in, &fields[0]) || !clean(in, &fields[1])) return NULL;
   *ret = (struct schema_button) { fields[0].value, fields[1].value };
-  return rc;
+  return p;
 }
 
-/* Reads the buttons of a row, behind its [. */
-static enum schema_code read_row(struct reading *in, struct schema_row *ret)
+static const char *read_row(struct reading *in, const char *p, struct schema_row *ret)
 {
   struct schema_button *buttons = NULL;
   size_t count = 0, cap = 0;
-  enum schema_token token;
-  for (; (token = next_item(in, count > 0)) != SCHEMA_JSON_ARRAY_END; count++) {
-    enum schema_code rc;
-    if (token == SCHEMA_JSON_ERROR) return under_index(in, reader_fault(in), count);
-    if (count == SCHEMA_KEYBOARD_ROW_MAX) {
-      rc = fault(in, SCHEMA_ELIMIT, in->r->at, "a row of a keyboard has at most 5 buttons");
-      return under_index(in, rc, count);
-    }
-    buttons = with_room(in, buttons, count, &cap, sizeof *buttons);
-    rc = buttons ? read_button(in, token, &buttons[count]) : memory_fault(in);
-    if (rc) return under_index(in, rc, count);
+  bool end = false;
+  p = enter(in, p, '[');
+  for (; p; count++) {
+    p = next_item(in, p, count == 0, &end);
+    if (p && end) break;
+    if (p && count == SCHEMA_KEYBOARD_ROW_MAX)
+      p = fault(in, SCHEMA_ELIMIT, p, "a row of a keyboard has at most 5 buttons");
+    if (p) buttons = with_room(in, buttons, count, &cap, sizeof *buttons);
+    if (p) p = buttons ? read_button(in, p, &buttons[count]) : memory_fault(in, p);
+    under_index(in, p, count);
   }
   *ret = (struct schema_row) { buttons, count };
-  return SCHEMA_OK;
+  return p;
 }
 
 /* Reads the rows of a keyboard; empty ones are left out. */
-static enum schema_code read_rows(struct reading *in, struct schema_segment *segment)
+static const char *read_rows(struct reading *in, const char *p, struct schema_segment *segment)
 {
   struct schema_row *rows = NULL;
-  size_t count = 0, cap = 0, read = 0;
-  enum schema_token token;
-  enum schema_code rc = want(in, next_value(in), SCHEMA_JSON_ARRAY);
-  if (rc) return rc;
-  for (; (token = next_item(in, read > 0)) != SCHEMA_JSON_ARRAY_END; read++) {
-    rows = with_room(in, rows, count, &cap, sizeof *rows);
-    rc = rows ? want(in, token, SCHEMA_JSON_ARRAY) : memory_fault(in);
-    if (!rc) rc = read_row(in, &rows[count]);
-    if (rc) return under_index(in, rc, read);
-    if (rows[count].count > 0) count++;
+  size_t count = 0, cap = 0;
+  bool end = false;
+  p = enter(in, p, '[');
+  for (size_t read = 0; p; read++) {
+    p = next_item(in, p, read == 0, &end);
+    if (p && end) break;
+    if (p) rows = with_room(in, rows, count, &cap, sizeof *rows);
+    if (p) p = rows ? read_row(in, p, &rows[count]) : memory_fault(in, p);
+    under_index(in, p, read);
+    if (p && rows[count].count > 0) count++;
   }
   segment->keyboard.rows = rows;
   segment->keyboard.count = count;
-  return SCHEMA_OK;
+  return p;
 }
 
-static enum schema_code read_keyboard_data(struct reading *in, struct schema_segment *segment,
-                                           bool *retkeep)
+static const char *read_keyboard_data(struct reading *in, const char *p,
+                                      struct schema_segment *segment, bool *retkeep)
 {
-  enum schema_code rc = read_one_member(in, KEY("rows"), segment, read_rows);
-  *retkeep = !rc && segment->keyboard.count > 0;
-  return rc;
+  p = read_one_member(in, p, KEY("rows"), segment, read_rows);
+  *retkeep = p && segment->keyboard.count > 0;
+  return p;
 }
 
-static enum schema_code read_share_data(struct reading *in, struct schema_segment *segment,
-                                        bool *retkeep)
+static const char *read_share_data(struct reading *in, const char *p,
+                                   struct schema_segment *segment, bool *retkeep)
 {
   const struct schema_offer *offer = in->offer;
   size_t most = SHARE_OWN + offer->share_field_count, count = SHARE_OWN, kept = 0;
-  struct field *fields = arena_zalloc(in->r->arena, most, sizeof *fields);
-  struct schema_pair *pairs = arena_alloc(in->r->arena, most * sizeof *pairs);
-  if (!fields || !pairs) return memory_fault(in);
+  struct field *fields = arena_zalloc(in->arena, most, sizeof *fields);
+  struct schema_pair *pairs = arena_alloc(in->arena, most * sizeof *pairs);
+  if (!fields || !pairs) return memory_fault(in, p);
   fields[0].name = KEY("url");
   fields[1].name = KEY("title");
   for (size_t i = 0; i < offer->share_field_count; i++)
     if (schema_share_field_counts(offer, i)) fields[count++].name = offer->share_fields[i];
-  enum schema_code rc = read_fields(in, fields, count, offer->canonical ? SHARE_OWN : count);
-  for (size_t i = 0; i < count && !rc; i++) {
-    rc = clean(in, &fields[i]);
+  p = read_fields(in, p, fields, count, offer->canonical ? SHARE_OWN : count);
+  for (size_t i = 0; i < count && p; i++) {
+    if (!clean(in, &fields[i])) return NULL;
     if (i < SHARE_OWN || fields[i].value.len > 0)
       pairs[kept++] = (struct schema_pair) { fields[i].name, fields[i].value };
   }
   segment->share.fields = pairs;
   segment->share.count = kept;
   *retkeep = true;
-  return rc;
+  return p;
 }
 
-static enum schema_code read_empty_data(struct reading *in, struct schema_segment *segment,
-                                        bool *retkeep)
+static const char *read_empty_data(struct reading *in, const char *p,
+                                   struct schema_segment *segment, bool *retkeep)
 {
   (void)segment;
   *retkeep = true;
-  return read_fields(in, NULL, 0, 0);
+  return read_fields(in, p, NULL, 0, 0);
 }
 
 static read_data *const data_readers[] = {
@@ -415,69 +483,72 @@ static read_data *const data_readers[] = {
 /* ---- segments, messages, the root ---- */
 
 /* Reads the value of data; segment->type is known. */
-static enum schema_code read_data_value(struct reading *in, struct schema_segment *segment,
-                                        bool *retkeep)
+static const char *read_data_value(struct reading *in, const char *p,
+                                   struct schema_segment *segment, bool *retkeep)
 {
-  enum schema_code rc = want(in, next_value(in), SCHEMA_JSON_OBJECT);
-  if (!rc) rc = data_readers[schema_segment_types[segment->type].shape](in, segment, retkeep);
-  return under_key(in, rc, KEY("data"));
+  p = enter(in, p, '{');
+  if (p) p = data_readers[schema_segment_types[segment->type].shape](in, p, segment, retkeep);
+  return under_key(in, p, KEY("data"));
 }
 
-static enum schema_code read_type(struct reading *in, enum schema_type *ret)
+static const char *read_type(struct reading *in, const char *p, enum schema_type *ret)
 {
   struct span name;
-  enum schema_code rc = take_string(in, next_value(in), &name);
-  if (rc) return under_key(in, rc, KEY("type"));
+  const char *behind = read_string(in, p, &name);
+  if (!behind) return under_key(in, NULL, KEY("type"));
   *ret = schema_type_find(name);
   if (*ret == SCHEMA_TYPE_COUNT)
-    rc = fault(in, SCHEMA_ENOTOFFERED, in->r->at, "no segment type has this name");
+    behind = fault(in, SCHEMA_ENOTOFFERED, p, "no segment type has this name");
   else if (!schema_offers(in->offer, *ret))
-    rc = fault(in, SCHEMA_ENOTOFFERED, in->r->at, "this segment type is not offered here");
-  return under_key(in, rc, KEY("type"));
+    behind = fault(in, SCHEMA_ENOTOFFERED, p, "this segment type is not offered here");
+  return under_key(in, behind, KEY("type"));
 }
 
-/* Reads data that stood before type, whose key ended where before stands. */
-static enum schema_code read_data_again(struct reading *in, const struct schema_json *before,
-                                        struct schema_segment *segment, bool *retkeep)
+/* Passes over a value that lies in so many containers. */
+static const char *skip_value(struct reading *in, const char *p, unsigned depth)
 {
-  struct schema_json behind = *in->r;
-  *in->r = *before;
-  enum schema_code rc = read_data_value(in, segment, retkeep);
-  if (!rc) *in->r = behind;
-  return rc;
+  in->r->next = p;
+  return grammar_skip_member(in->r, depth) ? in->r->next : reader_fault(in);
 }
 
-/* Reads the members of a segment, behind its {. */
-static enum schema_code read_segment(struct reading *in, struct schema_segment *segment,
-                                     bool *retkeep)
+static const char *read_segment(struct reading *in, const char *p, struct schema_segment *segment,
+                                bool *retkeep)
 {
+  const char *data = NULL, *behind = NULL; /* data: its value, once it was met */
+  bool has_type = false, put_off = false;
   memset(segment, 0, sizeof *segment);
-  bool has_type = false, has_data = false, put_off = false;
-  struct schema_json before_data;
-  enum schema_token token;
-  while ((token = next_member(in, has_type || has_data)) == SCHEMA_JSON_KEY) {
-    enum schema_code rc = SCHEMA_OK;
-    if (span_is(in->r->text, "type")) {
-      rc = has_type ? duplicate_fault(in) : read_type(in, &segment->type);
-      has_type = true;
-    } else if (!span_is(in->r->text, "data")) {
-      rc = unknown_fault(in);
-    } else if (has_data) {
-      rc = duplicate_fault(in);
-    } else if (has_type) {
-      rc = read_data_value(in, segment, retkeep);
-      has_data = true;
-    } else { /* it is read by its type, so it has to wait for that */
-      before_data = *in->r;
-      if (!skip_value(in, in->segment_depth)) rc = reader_fault(in);
-      has_data = put_off = true;
+  p = enter(in, p, '{');
+  while (p) {
+    bool first = !has_type && !data, is_type = !has_type;
+    const char *value = NULL;
+    if (!has_type)
+      value = expect_member(in, p, first, KEY("type"));
+    else if (!data)
+      value = expect_member(in, p, first, KEY("data"));
+    if (!SCAN_USUAL(value)) {
+      behind = leave_object(in, p);
+      if (behind) break;
+      value = other_member(in, p, first);
+      if (!value) return NULL;
+      is_type = is_key(in, KEY("type"));
+      if (!is_type && !is_key(in, KEY("data"))) return unknown_fault(in);
+      if (is_type ? has_type : data != NULL) return duplicate_fault(in);
     }
-    if (rc) return rc;
+    if (is_type) {
+      p = read_type(in, value, &segment->type);
+      has_type = true;
+    } else {
+      data = value;
+      put_off = !has_type; /* it is read by its type, so it has to wait for that */
+      p = put_off ? skip_value(in, value, in->segment_depth)
+                  : read_data_value(in, value, segment, retkeep);
+    }
   }
-  if (token == SCHEMA_JSON_ERROR) return reader_fault(in);
-  if (!has_type) return missing_fault(in, KEY("type"));
-  if (!has_data) return missing_fault(in, KEY("data"));
-  return put_off ? read_data_again(in, &before_data, segment, retkeep) : SCHEMA_OK;
+  if (!p) return NULL;
+  if (!has_type) return missing_fault(in, behind, KEY("type"));
+  if (!data) return missing_fault(in, behind, KEY("data"));
+  if (put_off && !read_data_value(in, data, segment, retkeep)) return NULL;
+  return behind;
 }
 
 static bool is_visible(const struct schema_segment *segment)
@@ -487,82 +558,83 @@ static bool is_visible(const struct schema_segment *segment)
 }
 
 /* Reads the array of segments; a message that shows nothing gets none. */
-static enum schema_code read_segments(struct reading *in, struct schema_message *message)
+static const char *read_segments(struct reading *in, const char *p, struct schema_message *message)
 {
   struct schema_segment *segments = NULL;
-  size_t count = 0, cap = 0, read = 0;
-  bool visible = false;
-  enum schema_token token;
-  enum schema_code rc = want(in, next_value(in), SCHEMA_JSON_ARRAY);
-  for (; !rc && (token = next_item(in, read > 0)) != SCHEMA_JSON_ARRAY_END; read++) {
+  size_t count = 0, cap = 0;
+  bool visible = false, end = false;
+  p = enter(in, p, '[');
+  for (size_t read = 0; p; read++) {
     bool keep = false;
-    segments = with_room(in, segments, count, &cap, sizeof *segments);
-    rc = segments ? want(in, token, SCHEMA_JSON_OBJECT) : memory_fault(in);
-    if (!rc) rc = read_segment(in, &segments[count], &keep);
-    under_index(in, rc, read);
-    if (rc || !keep) continue;
-    visible = visible || is_visible(&segments[count]);
-    count++;
+    p = next_item(in, p, read == 0, &end);
+    if (p && end) break;
+    if (p) segments = with_room(in, segments, count, &cap, sizeof *segments);
+    if (p) p = segments ? read_segment(in, p, &segments[count], &keep) : memory_fault(in, p);
+    under_index(in, p, read);
+    if (p && keep) visible = visible || is_visible(&segments[count]), count++;
   }
   message->segments = segments;
   message->count = visible ? count : 0;
-  return under_key(in, rc, KEY("segments"));
+  return under_key(in, p, KEY("segments"));
 }
 
-/* Reads the members of a message, behind its {. */
-static enum schema_code read_message(struct reading *in, struct schema_message *message)
+static const char *read_message(struct reading *in, const char *p, struct schema_message *message)
 {
-  memset(message, 0, sizeof *message);
   bool has_segments = false;
-  enum schema_token token;
-  for (bool begun = false; (token = next_member(in, begun)) == SCHEMA_JSON_KEY; begun = true) {
-    enum schema_code rc;
-    if (span_is(in->r->text, "segments")) {
-      rc = has_segments ? duplicate_fault(in) : read_segments(in, message);
-      has_segments = true;
-    } else if (in->offer->canonical && span_is(in->r->text, "reply_to")) {
-      rc = message->reply_to.ptr ? duplicate_fault(in)
-                                 : take_string(in, next_value(in), &message->reply_to);
-      under_key(in, rc, KEY("reply_to"));
-    } else {
-      rc = unknown_fault(in);
+  memset(message, 0, sizeof *message);
+  p = enter(in, p, '{');
+  for (bool first = true; p; first = false) {
+    const char *value = has_segments ? NULL : expect_member(in, p, first, KEY("segments"));
+    if (!value) {
+      const char *behind = leave_object(in, p);
+      if (behind) return has_segments ? behind : missing_fault(in, behind, KEY("segments"));
+      value = other_member(in, p, first);
+      if (!value) return NULL;
+      if (in->offer->canonical && is_key(in, KEY("reply_to"))) {
+        if (message->reply_to.ptr) return duplicate_fault(in);
+        p = under_key(in, read_string(in, value, &message->reply_to), KEY("reply_to"));
+        continue;
+      }
+      if (!is_key(in, KEY("segments"))) return unknown_fault(in);
+      if (has_segments) return duplicate_fault(in);
     }
-    if (rc) return rc;
+    p = read_segments(in, value, message);
+    has_segments = true;
   }
-  if (token == SCHEMA_JSON_ERROR) return reader_fault(in);
-  return has_segments ? SCHEMA_OK : missing_fault(in, KEY("segments"));
+  return NULL;
 }
 
-static enum schema_code read_messages(struct reading *in, struct schema_reply *reply)
+static const char *read_messages(struct reading *in, const char *p, struct schema_reply *reply)
 {
   struct schema_message *messages = NULL;
-  size_t count = 0, cap = 0, read = 0;
-  enum schema_token token;
-  enum schema_code rc = want(in, next_value(in), SCHEMA_JSON_ARRAY);
+  size_t count = 0, cap = 0;
+  bool end = false;
   in->segment_depth = DEPTH_SEGMENT;
-  for (; !rc && (token = next_item(in, read > 0)) != SCHEMA_JSON_ARRAY_END; read++) {
-    messages = with_room(in, messages, count, &cap, sizeof *messages);
-    rc = messages ? want(in, token, SCHEMA_JSON_OBJECT) : memory_fault(in);
-    if (!rc) rc = read_message(in, &messages[count]);
-    under_index(in, rc, read);
-    if (!rc && messages[count].count > 0) count++;
+  p = enter(in, p, '[');
+  for (size_t read = 0; p; read++) {
+    p = next_item(in, p, read == 0, &end);
+    if (p && end) break;
+    if (p) messages = with_room(in, messages, count, &cap, sizeof *messages);
+    if (p) p = messages ? read_message(in, p, &messages[count]) : memory_fault(in, p);
+    under_index(in, p, read);
+    if (p && messages[count].count > 0) count++;
   }
   reply->messages = messages;
   reply->count = count;
-  return under_key(in, rc, KEY("messages"));
+  return under_key(in, p, KEY("messages"));
 }
 
 /* The legacy root: its segments are one message. */
-static enum schema_code read_only_message(struct reading *in, struct schema_reply *reply)
+static const char *read_only_message(struct reading *in, const char *p, struct schema_reply *reply)
 {
-  struct schema_message *message = arena_zalloc(in->r->arena, 1, sizeof *message);
-  if (!message) return memory_fault(in);
+  struct schema_message *message = arena_zalloc(in->arena, 1, sizeof *message);
+  if (!message) return memory_fault(in, p);
   in->segment_depth = DEPTH_LEGACY;
   in->notes->legacy_root = true;
-  enum schema_code rc = read_segments(in, message);
+  p = read_segments(in, p, message);
   reply->messages = message;
   reply->count = message->count > 0;
-  return rc;
+  return p;
 }
 
 static bool is_declared(const struct schema_offer *offer, struct span value)
@@ -573,50 +645,55 @@ static bool is_declared(const struct schema_offer *offer, struct span value)
   return false;
 }
 
-static enum schema_code read_reaction(struct reading *in, struct schema_reply *reply)
+static const char *read_reaction(struct reading *in, const char *p, struct schema_reply *reply)
 {
   const struct schema_offer *offer = in->offer;
-  enum schema_code rc = SCHEMA_OK;
+  if (offer->canonical && p < in->end && *p == 'n') return skip_value(in, p, DEPTH_ROOT);
   if (!offer->offers_reaction && !offer->canonical) {
     in->notes->reaction_ignored = true;
-    if (!skip_value(in, DEPTH_ROOT)) rc = reader_fault(in);
-    return under_key(in, rc, KEY("reaction"));
+    return skip_value(in, p, DEPTH_ROOT);
   }
-  enum schema_token token = next_value(in);
-  if (token == SCHEMA_JSON_NULL && offer->canonical) return SCHEMA_OK;
-  rc = take_string(in, token, &reply->reaction);
-  if (!rc && !offer->canonical && !is_declared(offer, reply->reaction))
-    rc = fault(in, SCHEMA_EENUM, in->r->at, "a reaction is empty or one of the offered values");
-  return under_key(in, rc, KEY("reaction"));
+  const char *behind = read_string(in, p, &reply->reaction);
+  if (behind && !offer->canonical && !is_declared(offer, reply->reaction))
+    return fault(in, SCHEMA_EENUM, p, "a reaction is empty or one of the offered values");
+  return behind;
 }
 
-static enum schema_code read_root(struct reading *in, struct schema_reply *reply)
+/* Reads the value of the root's member in->key. */
+static const char *read_root_member(struct reading *in, const char *p, struct schema_reply *reply,
+                                    bool *has_messages, bool *has_reaction)
 {
-  bool legacy_allowed = in->options & SCHEMA_REPLY_LEGACY;
+  bool legacy = in->notes->legacy_root, is_messages = !legacy && is_key(in, KEY("messages"));
+  bool is_legacy = in->options & SCHEMA_REPLY_LEGACY && (legacy || !*has_messages) &&
+                   is_key(in, KEY("segments"));
+  bool is_reaction = is_key(in, KEY("reaction"));
+  if (!is_messages && !is_legacy && !is_reaction) return unknown_fault(in);
+  if (is_reaction ? *has_reaction : *has_messages) return duplicate_fault(in);
+  *(is_reaction ? has_reaction : has_messages) = true;
+  if (is_reaction) return under_key(in, read_reaction(in, p, reply), KEY("reaction"));
+  return is_legacy ? read_only_message(in, p, reply) : read_messages(in, p, reply);
+}
+
+static const char *read_root(struct reading *in, const char *p, struct schema_reply *reply)
+{
   bool has_messages = false, has_reaction = false;
-  enum schema_token token;
-  enum schema_code rc = want(in, next_value(in), SCHEMA_JSON_OBJECT);
-  if (rc) return rc;
-  for (bool begun = false; (token = next_member(in, begun)) == SCHEMA_JSON_KEY; begun = true) {
-    bool legacy = in->notes->legacy_root;
-    struct span key = in->r->text;
-    if (span_is(key, "messages") && !legacy) {
-      rc = has_messages ? duplicate_fault(in) : read_messages(in, reply);
+  p = enter(in, skip_space(in, p), '{');
+  for (bool first = true; p; first = false) {
+    const char *value = has_messages ? NULL : expect_member(in, p, first, KEY("messages"));
+    if (value) {
+      p = read_messages(in, value, reply);
       has_messages = true;
-    } else if (span_is(key, "segments") && legacy_allowed && (legacy || !has_messages)) {
-      rc = has_messages ? duplicate_fault(in) : read_only_message(in, reply);
-      has_messages = true;
-    } else if (span_is(key, "reaction")) {
-      rc = has_reaction ? duplicate_fault(in) : read_reaction(in, reply);
-      has_reaction = true;
-    } else {
-      rc = unknown_fault(in);
+      continue;
     }
-    if (rc) return rc;
+    const char *behind = leave_object(in, p);
+    if (behind) {
+      in->notes->reaction_missing = in->offer->offers_reaction && !has_reaction;
+      return has_messages ? behind : missing_fault(in, behind, KEY("messages"));
+    }
+    value = other_member(in, p, first);
+    p = value ? read_root_member(in, value, reply, &has_messages, &has_reaction) : NULL;
   }
-  if (token == SCHEMA_JSON_ERROR) return reader_fault(in);
-  in->notes->reaction_missing = in->offer->offers_reaction && !has_reaction;
-  return has_messages ? SCHEMA_OK : missing_fault(in, KEY("messages"));
+  return NULL;
 }
 
 enum schema_code schema_reply_read_from(const struct schema_offer *offer,
@@ -627,16 +704,18 @@ enum schema_code schema_reply_read_from(const struct schema_offer *offer,
 {
   struct schema_reply_notes unwanted;
   struct schema_reply reply = { 0 };
-  struct reading in;
+  struct reading in; /* not cleared: what matters is set before it is read */
   in.offer = offer;
+  in.end = reader->end;
   in.r = reader;
+  in.arena = reader->arena;
   in.options = options;
-  in.direct = reader->mode == SCHEMA_JSON_STRICT && reader->depth_max >= reader->depth + DEPTH_MAX;
   in.notes = retnotes ? retnotes : &unwanted;
   in.step_count = 0;
   memset(in.notes, 0, sizeof *in.notes);
-  if (read_root(&in, &reply)) return report(&in, reterr);
-  if (in.direct) grammar_value_done(reader);
+  const char *behind = read_root(&in, reader->next, &reply);
+  if (!behind) return report(&in, reterr);
+  grammar_value_done(reader, behind);
   *ret = reply;
   return SCHEMA_OK;
 }

@@ -42,6 +42,7 @@ struct schema_segment_type {
   const char *field;   /* the one field of SCHEMA_SHAPE_STRING, else NULL */
   const char *help_en; /* what the instruction says of it */
   const char *help_zh;
+  size_t name_len, field_len;
 };
 
 extern const struct schema_segment_type schema_segment_types[SCHEMA_TYPE_COUNT];
@@ -49,6 +50,8 @@ extern const char *const schema_media_kinds[SCHEMA_MEDIA_KIND_COUNT];
 
 /* The type of that name, or SCHEMA_TYPE_COUNT. */
 enum schema_type schema_type_find(struct span name);
+/* The kind of that name, or SCHEMA_MEDIA_KIND_COUNT. */
+enum schema_media_kind schema_media_kind_find(struct span name);
 
 enum { SCHEMA_KEYBOARD_ROW_MAX = 5 }; /* reply.md 39 */
 
@@ -76,8 +79,8 @@ struct schema_segment {
       size_t count;
     } keyboard;
     struct {
-      const struct schema_pair
-          *fields; /* url, title and the non-empty extension fields, in order */
+      /* url, title and the non-empty extension fields, in order */
+      const struct schema_pair *fields;
       size_t count;
     } share;
   };
@@ -86,8 +89,7 @@ struct schema_segment {
 struct schema_message {
   const struct schema_segment *segments;
   size_t count;
-  struct span
-      reply_to; /* message id to quote; empty: none (never from a model, directives set it) */
+  struct span reply_to; /* message id to quote, empty: none; set by directives, never a model */
 };
 
 /* Lent: everything lives in the arena that it was read into, or in the text that was read. */
