@@ -27,10 +27,11 @@ static const char *const forms[] = { "auto", "native", "prompt", NULL };
 static const char *const newer[] = { "cancel", "queue", NULL };
 static const char *const triggers[] = { "mention", "reply", "prefix", "keyword", "chance", NULL };
 static const char *const agent_tools[] = { "find_member", "get_message", NULL };
-static const char *const dialects[] = { "openai",   "azure",  "xai",       "cerebras",
-                                        "litellm",  "vllm",   "llamacpp",  "openrouter",
-                                        "deepseek", "qwen",   "anthropic", "gemini",
-                                        "mistral",  "ollama", "polargrid", NULL };
+static const char *const dialects[] = {
+  "openai",        "azure",      "xai",      "cerebras",  "litellm",   "vllm",
+  "llamacpp",      "openrouter", "deepseek", "qwen",      "anthropic", "gemini",
+  "gemini_vertex", "mistral",    "ollama",   "polargrid", NULL
+};
 /* These stand for tables of onebot/ and schema/, see rg_key_word. */
 static const char *const segment_types[] = { NULL };
 static const char *const platforms[] = { NULL };
@@ -76,19 +77,19 @@ static const struct rg_key top[] = {
                "implementation. Leave the section out if you have none.",
     .help_zh = "网关：机器人框架把 Replygate 当作 OneBot 实现来连。没有框架就不写这一节。" },
   { .name = "relay.listen", .type = RG_KEY_RELAY_LISTEN, .initial = "",
-    .example = "127.0.0.1:6700", .not_built = "*",
+    .example = "127.0.0.1:6700",
     .help_en = "Address and port where frameworks connect. An address that other machines reach "
                "needs an access_token.",
     .help_zh = "框架来连的地址和端口；不是本机地址时必须写 access_token。" },
   { .name = "relay.access_token", .type = RG_KEY_TEXT, .offset = AT_TOP(relay.access_token),
-    .initial = "", .example = "${RELAY_TOKEN:-}", .flags = RG_KEY_SECRET, .not_built = "*",
+    .initial = "", .example = "${RELAY_TOKEN:-}", .flags = RG_KEY_SECRET,
     .help_en = "The token that frameworks must show.",
     .help_zh = "框架要出示的令牌。" },
-  { .name = "relay.connect", .type = RG_KEY_FRAMEWORKS, .initial = "", .not_built = "*",
+  { .name = "relay.connect", .type = RG_KEY_FRAMEWORKS, .initial = "",
     .help_en = "Frameworks that Replygate dials itself (reverse WebSocket).",
     .help_zh = "由 Replygate 主动去连的框架（反向 WebSocket）。" },
   { .name = "relay.answer_window", .type = RG_KEY_COUNT, .offset = AT_TOP(relay.answer_window),
-    .low = 0, .high = 3600, .initial = "30", .not_built = "*",
+    .low = 0, .high = 3600, .initial = "30",
     .help_en = "Seconds in which a mention of the bot counts as the message being answered.",
     .help_zh = "多少秒内 @ 机器人的消息算作正在回答的消息。" },
   { .name = "providers", .type = RG_KEY_PROVIDERS, .flags = RG_KEY_OPTIONAL,
@@ -115,7 +116,7 @@ static const struct rg_key top[] = {
 
 static const struct rg_key endpoint[] = {
   { .name = "connect", .type = RG_KEY_CONNECT, .initial = "", .example = "ws://127.0.0.1:3001",
-    .flags = RG_KEY_ADDRESS, .not_built = "host",
+    .flags = RG_KEY_ADDRESS,
     .help_en = "The address of the OneBot implementation (ws:// or wss://), or host: the bot "
                "framework's own connection is used. Exactly one of connect and listen.",
     .help_zh = "OneBot 实现的地址（ws:// 或 wss://），或 host：用宿主自己的连接。与 listen 二选一。" },

@@ -507,7 +507,7 @@ static void check_provider(struct loader *l, const struct mapping *m, const stru
   if (p->base_url.len > 0 && (!http || holds_more))
     tell(l, url->next, "%.*s.base_url: write an address like https://api.openai.com/v1, no ? or @",
          n, m->path.ptr);
-  if (p->base_url.len == 0 && !known->base_url && known->dialect != SCHEMA_DIALECT_GEMINI)
+  if (p->base_url.len == 0 && !known->base_url && strcmp(known->name, "gemini") != 0)
     tell(l, key, "%.*s: no address: %s has none of its own: write base_url", n, m->path.ptr,
          known->name);
   if (p->model.len == 0 && !m->unknown)

@@ -1,0 +1,110 @@
+/* anthropic: the messages of Claude. */
+#include "plugin/provider/dialect.h"
+
+static void write_text(struct span text, struct schema_writer *w)
+{
+  schema_write_object(w);
+  schema_write_pair(w, "type", SPAN("text"));
+  schema_write_pair(w, "text", text);
+  schema_write_object_end(w);
+}
+
+static void write_result(const struct rg_said *said, struct schema_writer *w)
+{
+  schema_write_object(w);
+  schema_write_pair(w, "type", SPAN("tool_result"));
+  schema_write_pair(w, "tool_use_id", said->call_id);
+  schema_write_pair(w, "content", said->text);
+  schema_write_object_end(w);
+}
+
+static void write_model(const struct rg_said *said, struct schema_writer *w)
+{
+  if (said->text.len > 0) write_text(said->text, w); /* an empty block is refused */
+  for (size_t i = 0; i < said->call_count; i++) {
+    schema_write_object(w);
+    schema_write_pair(w, "type", SPAN("tool_use"));
+    schema_write_pair(w, "id", said->calls[i].id);
+    schema_write_pair(w, "name", said->calls[i].name);
+    schema_write_key(w, SPAN("input"));
+    schema_write_raw(w, said->calls[i].arguments);
+    schema_write_object_end(w);
+  }
+}
+
+/* The results of one round stand in one message of the user. Returns how many were written. */
+static size_t write_said(const struct rg_said *said, size_t left, struct schema_writer *w)
+{
+  size_t n = 1;
+  schema_write_object(w);
+  schema_write_pair(w, "role", said->by == RG_SAID_MODEL ? SPAN("assistant") : SPAN("user"));
+  schema_write_key(w, SPAN("content"));
+  schema_write_array(w);
+  if (said->by == RG_SAID_TOOL) {
+    for (n = 0; n < left && said[n].by == RG_SAID_TOOL; n++) write_result(&said[n], w);
+  } else if (said->by == RG_SAID_MODEL) {
+    write_model(said, w);
+  } else {
+    write_text(said->text, w);
+  }
+  schema_write_array_end(w);
+  schema_write_object_end(w);
+  return n;
+}
+
+static void write(const struct rg_ask *ask, struct span system, bool native,
+                  struct schema_writer *w)
+{
+  rg_dialect_write_count(w, "max_tokens", ask->config->max_tokens);
+  if (system.len > 0) schema_write_pair(w, "system", system);
+  schema_write_key(w, SPAN("messages"));
+  schema_write_array(w);
+  for (size_t i = 0; i < ask->said_count;) i += write_said(&ask->said[i], ask->said_count - i, w);
+  schema_write_array_end(w);
+  if (ask->tool_count > 0) {
+    schema_write_key(w, SPAN("tools"));
+    schema_write_array(w);
+    for (size_t i = 0; i < ask->tool_count; i++) {
+      schema_write_object(w);
+      schema_write_pair(w, "name", span_of(ask->tools[i].name));
+      schema_write_pair(w, "description", span_of(ask->tools[i].description));
+      schema_write_key(w, SPAN("input_schema"));
+      schema_write_raw(w, ask->tools[i].parameters);
+      schema_write_object_end(w);
+    }
+    schema_write_array_end(w);
+  }
+  rg_dialect_write_schema(ask, native, w);
+}
+
+static void read_calls(const struct schema_node *body, struct arena *arena,
+                       struct rg_provider_answer *ret)
+{
+  const struct schema_node *content = schema_tree_get(body, "content");
+  (void)arena;
+  if (!content || content->kind != SCHEMA_ARRAY) return;
+  for (const struct schema_node *n = content->first; n; n = n->next) {
+    if (!span_is(schema_tree_string(schema_tree_get(n, "type")), "tool_use")) continue;
+    struct rg_tool_call *call = rg_dialect_call(ret);
+    if (!call) return;
+    call->id = schema_tree_string(schema_tree_get(n, "id"));
+    call->name = schema_tree_string(schema_tree_get(n, "name"));
+    call->arguments = rg_dialect_arguments(schema_tree_get(n, "input"));
+  }
+}
+
+static uint64_t tokens(const struct schema_node *body)
+{
+  const struct schema_node *usage = schema_tree_get(body, "usage");
+  return rg_dialect_count(usage, "input_tokens") + rg_dialect_count(usage, "output_tokens");
+}
+
+const struct rg_dialect rg_dialect_anthropic = {
+  .path = "/messages",
+  .version = "/v1",
+  .key = "x-api-key: ",
+  .header = "anthropic-version: 2023-06-01",
+  .write = write,
+  .read_calls = read_calls,
+  .tokens = tokens,
+};

@@ -1,0 +1,35 @@
+/* dialect: what differs between providers' protocols, one row each. */
+#ifndef PLUGIN_PROVIDER_DIALECT_H
+#define PLUGIN_PROVIDER_DIALECT_H
+
+#include "plugin/provider/provider.h"
+
+struct rg_dialect {
+  const char *path;    /* behind the base address; %s is the model's name */
+  const char *version; /* what the path begins with where the base does not end in it, or NULL */
+  const char *key;     /* the header of the key up to its value */
+  const char *header;  /* one more, or NULL */
+  /* Writes the members of the request but the model's own. system is complete; native says that the
+   * schema is to go in a field. */
+  void (*write)(const struct rg_ask *ask, struct span system, bool native, struct schema_writer *w);
+  void (*read_calls)(const struct schema_node *body, struct arena *arena,
+                     struct rg_provider_answer *ret);
+  uint64_t (*tokens)(const struct schema_node *body);
+};
+
+extern const struct rg_dialect rg_dialect_openai, rg_dialect_azure, rg_dialect_mistral;
+extern const struct rg_dialect rg_dialect_anthropic, rg_dialect_ollama;
+extern const struct rg_dialect rg_dialect_gemini, rg_dialect_vertex;
+
+/* The members that carry the schema, and those of extra_body. */
+void rg_dialect_write_schema(const struct rg_ask *ask, bool native, struct schema_writer *w);
+/* "key": a number */
+void rg_dialect_write_count(struct schema_writer *w, const char *key, uint64_t n);
+/* A member that is a count; 0 where it is none. */
+uint64_t rg_dialect_count(const struct schema_node *object, const char *name);
+/* Room for one more call, or NULL: too many. */
+struct rg_tool_call *rg_dialect_call(struct rg_provider_answer *a);
+/* Arguments as JSON text: an object's bytes, a string's content, "{}" where there are none. */
+struct span rg_dialect_arguments(const struct schema_node *arguments);
+
+#endif

@@ -1,0 +1,96 @@
+/* ollama: its own chat interface. */
+#include "plugin/provider/dialect.h"
+
+static void write_said(const struct rg_said *said, struct schema_writer *w)
+{
+  static const char *const roles[] = {
+    [RG_SAID_USER] = "user", [RG_SAID_MODEL] = "assistant", [RG_SAID_TOOL] = "tool"
+  };
+  schema_write_object(w);
+  schema_write_pair(w, "role", span_of(roles[said->by]));
+  schema_write_pair(w, "content", said->text);
+  if (said->by == RG_SAID_TOOL) schema_write_pair(w, "tool_name", said->tool);
+  if (said->call_count > 0) {
+    schema_write_key(w, SPAN("tool_calls"));
+    schema_write_array(w);
+    for (size_t i = 0; i < said->call_count; i++) {
+      schema_write_object(w);
+      schema_write_key(w, SPAN("function"));
+      schema_write_object(w);
+      schema_write_pair(w, "name", said->calls[i].name);
+      schema_write_key(w, SPAN("arguments"));
+      schema_write_raw(w, said->calls[i].arguments);
+      schema_write_object_end(w);
+      schema_write_object_end(w);
+    }
+    schema_write_array_end(w);
+  }
+  schema_write_object_end(w);
+}
+
+static void write(const struct rg_ask *ask, struct span system, bool native,
+                  struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("messages"));
+  schema_write_array(w);
+  if (system.len > 0) {
+    schema_write_object(w);
+    schema_write_pair(w, "role", SPAN("system"));
+    schema_write_pair(w, "content", system);
+    schema_write_object_end(w);
+  }
+  for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
+  schema_write_array_end(w);
+  if (ask->tool_count > 0) {
+    schema_write_key(w, SPAN("tools"));
+    schema_write_array(w);
+    for (size_t i = 0; i < ask->tool_count; i++) {
+      schema_write_object(w);
+      schema_write_pair(w, "type", SPAN("function"));
+      schema_write_key(w, SPAN("function"));
+      schema_write_object(w);
+      schema_write_pair(w, "name", span_of(ask->tools[i].name));
+      schema_write_pair(w, "description", span_of(ask->tools[i].description));
+      schema_write_key(w, SPAN("parameters"));
+      schema_write_raw(w, ask->tools[i].parameters);
+      schema_write_object_end(w);
+      schema_write_object_end(w);
+    }
+    schema_write_array_end(w);
+  }
+  schema_write_key(w, SPAN("stream"));
+  schema_write_bool(w, false);
+  schema_write_key(w, SPAN("options"));
+  schema_write_object(w);
+  rg_dialect_write_count(w, "num_predict", ask->config->max_tokens);
+  schema_write_object_end(w);
+  rg_dialect_write_schema(ask, native, w);
+}
+
+static void read_calls(const struct schema_node *body, struct arena *arena,
+                       struct rg_provider_answer *ret)
+{
+  const struct schema_node *calls = schema_tree_get(schema_tree_get(body, "message"), "tool_calls");
+  if (!calls || calls->kind != SCHEMA_ARRAY) return;
+  for (const struct schema_node *n = calls->first; n; n = n->next) {
+    const struct schema_node *function = schema_tree_get(n, "function");
+    struct rg_tool_call *call = rg_dialect_call(ret);
+    if (!call) return;
+    call->id = arena_printf(arena, "call_%zu", ret->call_count);
+    call->name = schema_tree_string(schema_tree_get(function, "name"));
+    call->arguments = rg_dialect_arguments(schema_tree_get(function, "arguments"));
+  }
+}
+
+static uint64_t tokens(const struct schema_node *body)
+{
+  return rg_dialect_count(body, "prompt_eval_count") + rg_dialect_count(body, "eval_count");
+}
+
+const struct rg_dialect rg_dialect_ollama = {
+  .path = "/api/chat",
+  .key = "Authorization: Bearer ",
+  .write = write,
+  .read_calls = read_calls,
+  .tokens = tokens,
+};

@@ -1,0 +1,135 @@
+/* openai: chat completions, as OpenAI, Azure, Mistral and everything compatible speak them. */
+#include "plugin/provider/dialect.h"
+
+static void write_call(const struct rg_tool_call *call, struct schema_writer *w)
+{
+  schema_write_object(w);
+  schema_write_pair(w, "id", call->id);
+  schema_write_pair(w, "type", SPAN("function"));
+  schema_write_key(w, SPAN("function"));
+  schema_write_object(w);
+  schema_write_pair(w, "name", call->name);
+  schema_write_pair(w, "arguments", call->arguments);
+  schema_write_object_end(w);
+  schema_write_object_end(w);
+}
+
+static void write_said(const struct rg_said *said, struct schema_writer *w)
+{
+  static const char *const roles[] = {
+    [RG_SAID_USER] = "user", [RG_SAID_MODEL] = "assistant", [RG_SAID_TOOL] = "tool"
+  };
+  schema_write_object(w);
+  schema_write_pair(w, "role", span_of(roles[said->by]));
+  if (said->by == RG_SAID_TOOL) schema_write_pair(w, "tool_call_id", said->call_id);
+  schema_write_pair(w, "content", said->text);
+  if (said->call_count > 0) {
+    schema_write_key(w, SPAN("tool_calls"));
+    schema_write_array(w);
+    for (size_t i = 0; i < said->call_count; i++) write_call(&said->calls[i], w);
+    schema_write_array_end(w);
+  }
+  schema_write_object_end(w);
+}
+
+static void write_tools(const struct rg_ask *ask, struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("tools"));
+  schema_write_array(w);
+  for (size_t i = 0; i < ask->tool_count; i++) {
+    const struct rg_tool *tool = &ask->tools[i];
+    schema_write_object(w);
+    schema_write_pair(w, "type", SPAN("function"));
+    schema_write_key(w, SPAN("function"));
+    schema_write_object(w);
+    schema_write_pair(w, "name", span_of(tool->name));
+    schema_write_pair(w, "description", span_of(tool->description));
+    schema_write_key(w, SPAN("parameters"));
+    schema_write_raw(w, tool->parameters);
+    schema_write_object_end(w);
+    schema_write_object_end(w);
+  }
+  schema_write_array_end(w);
+}
+
+static void write_all(const struct rg_ask *ask, struct span system, bool native, const char *cap,
+                      struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("messages"));
+  schema_write_array(w);
+  if (system.len > 0) {
+    schema_write_object(w);
+    schema_write_pair(w, "role", SPAN("system"));
+    schema_write_pair(w, "content", system);
+    schema_write_object_end(w);
+  }
+  for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
+  schema_write_array_end(w);
+  if (ask->tool_count > 0) write_tools(ask, w);
+  rg_dialect_write_count(w, cap, ask->config->max_tokens);
+  rg_dialect_write_schema(ask, native, w);
+}
+
+/* The vendor's newer models refuse the older word, everyone else may not know the newer one. */
+static void write_openai(const struct rg_ask *ask, struct span system, bool native,
+                         struct schema_writer *w)
+{
+  bool own = span_is(ask->config->dialect, "openai") && ask->config->base_url.len == 0;
+  write_all(ask, system, native, own ? "max_completion_tokens" : "max_tokens", w);
+}
+
+static void write_azure(const struct rg_ask *ask, struct span system, bool native,
+                        struct schema_writer *w)
+{
+  write_all(ask, system, native, "max_completion_tokens", w);
+}
+
+static void read_calls(const struct schema_node *body, struct arena *arena,
+                       struct rg_provider_answer *ret)
+{
+  const struct schema_node *choices = schema_tree_get(body, "choices");
+  const struct schema_node *choice =
+      choices && choices->kind == SCHEMA_ARRAY ? choices->first : NULL;
+  const struct schema_node *calls =
+      schema_tree_get(schema_tree_get(choice, "message"), "tool_calls");
+  (void)arena;
+  if (!calls || calls->kind != SCHEMA_ARRAY) return;
+  for (const struct schema_node *n = calls->first; n; n = n->next) {
+    const struct schema_node *function = schema_tree_get(n, "function");
+    struct rg_tool_call *call = rg_dialect_call(ret);
+    if (!call) return;
+    call->id = schema_tree_string(schema_tree_get(n, "id"));
+    call->name = schema_tree_string(schema_tree_get(function, "name"));
+    call->arguments = rg_dialect_arguments(schema_tree_get(function, "arguments"));
+  }
+}
+
+static uint64_t tokens(const struct schema_node *body)
+{
+  return rg_dialect_count(schema_tree_get(body, "usage"), "total_tokens");
+}
+
+const struct rg_dialect rg_dialect_openai = {
+  .path = "/chat/completions",
+  .key = "Authorization: Bearer ",
+  .write = write_openai,
+  .read_calls = read_calls,
+  .tokens = tokens,
+};
+
+const struct rg_dialect rg_dialect_azure = {
+  .path = "/chat/completions",
+  .key = "api-key: ",
+  .write = write_azure,
+  .read_calls = read_calls,
+  .tokens = tokens,
+};
+
+const struct rg_dialect rg_dialect_mistral = {
+  .path = "/chat/completions",
+  .version = "/v1",
+  .key = "Authorization: Bearer ",
+  .write = write_openai,
+  .read_calls = read_calls,
+  .tokens = tokens,
+};

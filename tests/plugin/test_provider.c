@@ -1,0 +1,249 @@
+/* provider: what each dialect asks and how its answers are read. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "plugin/provider/provider.h"
+
+static const struct rg_tool tools[] = {
+  { "find_member", "looks a member up", SPAN_INIT("{\"type\":\"object\"}") },
+};
+
+static bool holds(struct span text, const char *part)
+{
+  return span_find(text, span_of(part)) < text.len;
+}
+
+struct row {
+  const char *dialect, *base, *url, *key, *call, *result, *cap, *answer;
+};
+
+/* The same talk in each: a question, a tool call, its result; then the reading of such a call. */
+static const struct row rows[] = {
+  { "openai", "", "https://api.openai.com/v1/chat/completions", "Authorization: Bearer k3y",
+    "\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"find_member\","
+    "\"arguments\":\"{\\\"name\\\":\\\"明\\\"}\"}}]",
+    "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"[]\"}",
+    "\"max_completion_tokens\":99",
+    "{\"choices\":[{\"finish_reason\":\"tool_calls\",\"message\":{\"content\":null,\"tool_calls\":"
+    "[{\"id\":\"c1\",\"function\":{\"name\":\"find_member\",\"arguments\":\"{\\\"name\\\":"
+    "\\\"明\\\"}"
+    "\"}}]}}],\"usage\":{\"total_tokens\":7}}" },
+  { "vllm", "http://h:1/v1/", "http://h:1/v1/chat/completions", "Authorization: Bearer k3y",
+    "\"arguments\":\"{\\\"name\\\"", "\"tool_call_id\":\"c1\"", "\"max_tokens\":99",
+    "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":"
+    "\"find_member\",\"arguments\":{\"name\":\"明\"}}}]}}],\"usage\":{\"total_tokens\":7}}" },
+  { "azure", "https://r.openai.azure.com/openai/v1",
+    "https://r.openai.azure.com/openai/v1/chat/completions", "api-key: k3y", "\"tool_calls\"",
+    "\"tool_call_id\":\"c1\"", "\"max_completion_tokens\":99",
+    "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":"
+    "\"find_member\",\"arguments\":{\"name\":\"明\"}}}]}}],\"usage\":{\"total_tokens\":7}}" },
+  { "mistral", "", "https://api.mistral.ai/v1/chat/completions", "Authorization: Bearer k3y",
+    "\"tool_calls\"", "\"tool_call_id\":\"c1\"", "\"max_tokens\":99",
+    "{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":"
+    "\"find_member\",\"arguments\":{\"name\":\"明\"}}}]}}],\"usage\":{\"total_tokens\":7}}" },
+  { "anthropic", "", "https://api.anthropic.com/v1/messages", "x-api-key: k3y",
+    "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"find_member\",\"input\":{\"name\":\"明\"}}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":"
+    "\"[]\"}]}",
+    "\"max_tokens\":99",
+    "{\"content\":[{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"find_member\",\"input\":{"
+    "\"name\":\"明\"}}],\"stop_reason\":\"tool_use\",\"usage\":{\"input_tokens\":4,"
+    "\"output_tokens\":3}}" },
+  { "gemini", "", "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent",
+    "x-goog-api-key: k3y",
+    "{\"functionCall\":{\"name\":\"find_member\",\"args\":{\"name\":\"明\"}}}",
+    "{\"functionResponse\":{\"name\":\"find_member\",\"response\":{\"result\":\"[]\"}}}",
+    "\"maxOutputTokens\":99",
+    "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"find_member\","
+    "\"args\":"
+    "{\"name\":\"明\"}}}]}}],\"usageMetadata\":{\"totalTokenCount\":7}}" },
+  { "ollama", "", "http://localhost:11434/api/chat", "Authorization: Bearer k3y",
+    "{\"function\":{\"name\":\"find_member\",\"arguments\":{\"name\":\"明\"}}}",
+    "{\"role\":\"tool\",\"content\":\"[]\",\"tool_name\":\"find_member\"}", "\"num_predict\":99",
+    "{\"message\":{\"content\":\"\",\"tool_calls\":[{\"function\":{\"name\":\"find_member\","
+    "\"arguments\":{\"name\":\"明\"}}}]},\"done_reason\":\"stop\",\"prompt_eval_count\":4,"
+    "\"eval_count\":3}" },
+};
+
+static void write_row(const struct row *row, struct arena *arena)
+{
+  const struct rg_provider config = { .dialect = span_of(row->dialect),
+                                      .base_url = span_of(row->base),
+                                      .model = SPAN("m"),
+                                      .max_tokens = 99 };
+  const struct rg_tool_call call = { .id = SPAN("c1"),
+                                     .name = SPAN("find_member"),
+                                     .arguments = SPAN("{\"name\":\"明\"}") };
+  const struct rg_said said[] = {
+    { .by = RG_SAID_USER, .text = SPAN("who is 明\"?") },
+    { .by = RG_SAID_MODEL, .calls = &call, .call_count = 1, .text = SPAN("") },
+    { .by = RG_SAID_TOOL, .text = SPAN("[]"), .call_id = SPAN("c1"), .tool = SPAN("find_member") },
+  };
+  const struct rg_ask ask = { .config = &config,
+                              .key = SPAN("k3y"),
+                              .system = SPAN("be kind"),
+                              .said = said,
+                              .said_count = 3,
+                              .tools = tools,
+                              .tool_count = 1,
+                              .schema = SPAN("{\"type\":\"object\"}") };
+  struct rg_provider_call c;
+  cr_assert(rg_provider_write(&ask, arena, &c), "%s", row->dialect);
+  cr_expect_str_eq(c.url, row->url);
+  bool key = false;
+  for (size_t i = 0; c.headers[i]; i++) key |= strcmp(c.headers[i], row->key) == 0;
+  cr_expect(key, "%s: no header %s", row->dialect, row->key);
+  struct schema_node *tree;
+  cr_expect_eq(schema_tree_read(c.body, SCHEMA_DEPTH_SCHEMA, arena, &tree, NULL), SCHEMA_OK, "%.*s",
+               (int)c.body.len, c.body.ptr);
+  const char *const parts[] = { "be kind",   "who is 明\\\"?", row->call,
+                                row->result, row->cap,         "looks a member up" };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    cr_expect(holds(c.body, parts[i]), "%s: no %s in %.*s", row->dialect, parts[i], (int)c.body.len,
+              c.body.ptr);
+  cr_expect_not(holds(c.body, "k3y"), "%s: the key stands in the body", row->dialect);
+}
+
+Test(provider, each_dialect_asks_and_is_read)
+{
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    write_row(&rows[i], &arena);
+    const struct rg_provider config = { .dialect = span_of(rows[i].dialect) };
+    struct rg_provider_answer a;
+    cr_assert(rg_provider_read(&config, span_of(rows[i].answer), &arena, &a), "%s",
+              rows[i].dialect);
+    cr_expect(a.said.tool_round && a.call_count == 1 && a.tokens == 7, "%s: %zu calls, %d tokens",
+              rows[i].dialect, a.call_count, (int)a.tokens);
+    cr_expect(span_is(a.calls[0].name, "find_member") &&
+                  span_is(a.calls[0].arguments, "{\"name\":\"明\"}"),
+              "%s", rows[i].dialect);
+    arena_done(&arena);
+  }
+}
+
+static const struct {
+  const char *dialect;
+  enum rg_form stated;
+  enum rg_yes_no with_tools;
+  bool tools, allowed;
+  enum rg_form form;
+} forms[] = {
+  { "openai", RG_FORM_AUTO, RG_UNKNOWN, true, true, RG_FORM_NATIVE },
+  { "anthropic", RG_FORM_AUTO, RG_UNKNOWN, true, true, RG_FORM_NATIVE },
+  { "vllm", RG_FORM_AUTO, RG_UNKNOWN, false, true, RG_FORM_NATIVE },
+  { "vllm", RG_FORM_AUTO, RG_UNKNOWN, true, true, RG_FORM_PROMPT },
+  { "vllm", RG_FORM_NATIVE, RG_UNKNOWN, true, false, RG_FORM_PROMPT },
+  { "vllm", RG_FORM_NATIVE, RG_YES, true, true, RG_FORM_NATIVE },
+  { "deepseek", RG_FORM_AUTO, RG_UNKNOWN, false, true, RG_FORM_PROMPT },
+  { "deepseek", RG_FORM_NATIVE, RG_UNKNOWN, false, false, RG_FORM_PROMPT },
+  { "openai", RG_FORM_PROMPT, RG_UNKNOWN, false, true, RG_FORM_PROMPT },
+  { "nobody", RG_FORM_AUTO, RG_UNKNOWN, false, false, RG_FORM_PROMPT },
+};
+
+Test(provider, where_the_schema_goes)
+{
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    const struct rg_provider config = { .dialect = span_of(forms[i].dialect),
+                                        .model = SPAN("m"),
+                                        .max_tokens = 9,
+                                        .structured_output = forms[i].stated,
+                                        .takes_schema_with_tools = forms[i].with_tools };
+    enum rg_form form;
+    cr_expect_eq(rg_provider_form(&config, forms[i].tools, &form), forms[i].allowed, "row %zu", i);
+    cr_expect_eq(form, forms[i].form, "row %zu", i);
+    const struct rg_ask ask = { .config = &config,
+                                .system = SPAN("s"),
+                                .tools = tools,
+                                .tool_count = forms[i].tools,
+                                .schema = SPAN("{\"title\":\"T7\"}") };
+    struct rg_provider_call call;
+    cr_expect_eq(rg_provider_write(&ask, &arena, &call), forms[i].allowed, "row %zu", i);
+    if (forms[i].allowed) {
+      bool prompt = holds(call.body, "matching: {\\\"title\\\":\\\"T7\\\"}");
+      cr_expect_eq(prompt, form == RG_FORM_PROMPT, "row %zu", i);
+      cr_expect_eq(holds(call.body, "{\"title\":\"T7\"}"), form == RG_FORM_NATIVE, "row %zu", i);
+    }
+    arena_done(&arena);
+  }
+}
+
+Test(provider, extra_members_are_written_once)
+{
+  static const char *const dialects[] = { "openai", "deepseek", "anthropic", "gemini", "ollama" };
+  for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++) {
+    struct arena arena;
+    struct schema_node *tree;
+    arena_init(&arena, 1 << 20);
+    const struct rg_provider config = { .dialect = span_of(dialects[i]),
+                                        .model = SPAN("m"),
+                                        .max_tokens = 9,
+                                        .extra_body = SPAN("{\"top_p\":0.5}") };
+    const struct rg_ask ask = { .config = &config, .schema = SPAN("{}") };
+    struct rg_provider_call call;
+    cr_assert(rg_provider_write(&ask, &arena, &call));
+    enum schema_code code = schema_tree_read(call.body, SCHEMA_DEPTH_SCHEMA, &arena, &tree, NULL);
+    cr_expect_eq(code, SCHEMA_OK, "%s: %s", dialects[i], schema_code_word(code));
+    cr_expect(holds(call.body, "\"top_p\":0.5"), "%s", dialects[i]);
+    arena_done(&arena);
+  }
+}
+
+static const struct {
+  const char *dialect, *body;
+  bool read, failed, cut;
+  int64_t status;
+} bodies[] = {
+  { "openai", "", false, false, false, 0 },
+  { "openai", "<html>", false, false, false, 0 },
+  { "openai", "[]", false, false, false, 0 },
+  { "openai", "{}", true, false, false, 0 },
+  { "openai", "{\"error\":{\"code\":429,\"message\":\"slow down\"}}", true, true, false, 429 },
+  { "openai", "{\"error\":\"no\"}", true, true, false, 0 },
+  { "openai", "{\"error\":null,\"choices\":[{\"finish_reason\":\"length\",\"message\":{}}]}", true,
+    false, true, 0 },
+  { "anthropic", "{\"content\":[],\"stop_reason\":\"max_tokens\"}", true, false, true, 0 },
+  { "gemini", "{\"candidates\":[{\"finishReason\":\"MAX_TOKENS\"}]}", true, false, true, 0 },
+  { "ollama", "{\"message\":{\"content\":\"x\"},\"done_reason\":\"length\"}", true, false, true,
+    0 },
+  { "openai",
+    "{\"choices\":[{\"message\":{\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":"
+    "\"{broken\"}}]}}]}",
+    true, false, false, 0 },
+};
+
+Test(provider, bodies_of_every_kind)
+{
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    const struct rg_provider config = { .dialect = span_of(bodies[i].dialect) };
+    struct rg_provider_answer a;
+    cr_expect_eq(rg_provider_read(&config, span_of(bodies[i].body), &arena, &a), bodies[i].read,
+                 "row %zu", i);
+    cr_expect(a.failed == bodies[i].failed && a.failed_status == bodies[i].status, "row %zu", i);
+    cr_expect_eq(a.truncated, bodies[i].cut, "row %zu", i);
+    for (size_t k = 0; k < a.call_count; k++) cr_expect(span_is(a.calls[k].arguments, "{}"));
+    arena_done(&arena);
+  }
+}
+
+Test(provider, an_answer_with_too_many_calls_is_bounded)
+{
+  struct arena arena;
+  struct buf b;
+  arena_init(&arena, 1 << 20);
+  buf_init(&b, 1 << 20);
+  buf_add(&b, SPAN("{\"message\":{\"tool_calls\":[{}"));
+  for (int i = 0; i < 100; i++) buf_add(&b, SPAN(",{\"function\":{\"name\":\"x\"}}"));
+  buf_add(&b, SPAN("]}}"));
+  const struct rg_provider config = { .dialect = SPAN("ollama") };
+  struct rg_provider_answer a;
+  cr_expect(rg_provider_read(&config, buf_span(&b), &arena, &a));
+  cr_expect_eq(a.call_count, RG_CALLS_MAX);
+  buf_done(&b);
+  arena_done(&arena);
+}
