@@ -168,6 +168,13 @@ static void find_chat(struct ob_action *a, struct arena *arena)
   }
 }
 
+enum ob_action_kind ob_action_kind(struct span name, struct arena *arena)
+{
+  const struct ob_action_row *row = row_of(cut_suffixes(name));
+  if (row) return row->kind;
+  return disguised(name, arena) ? OB_ACTION_DENIED : OB_ACTION_OTHER;
+}
+
 enum schema_code ob_action_read(struct span frame, struct arena *arena, struct ob_action *ret,
                                 struct schema_error *reterr)
 {
@@ -189,8 +196,7 @@ enum schema_code ob_action_read(struct span frame, struct arena *arena, struct o
   struct span plain = cut_suffixes(a.name);
   a.suffixed = plain.len != a.name.len;
   a.row = row_of(plain);
-  a.kind = a.row ? a.row->kind : OB_ACTION_OTHER;
-  if (!a.row && disguised(a.name, arena)) a.kind = OB_ACTION_DENIED;
+  a.kind = ob_action_kind(a.name, arena);
   find_chat(&a, arena);
   if (arena->failed) return schema_fail(reterr, SCHEMA_ENOMEM, 0, NULL, NULL);
   *ret = a;
@@ -619,7 +625,10 @@ void ob_action_judge(const struct ob_profile *profile, const struct ob_action_se
   } else {
     switch (action->kind) {
     case OB_ACTION_OTHER: break;
-    case OB_ACTION_MESSAGE: judge_message(&j); break;
+    case OB_ACTION_MESSAGE:
+      judge_message(&j);
+      if (ret->verdict == OB_REPLACE && j.in.parts == 1) ret->reply_text = j.in.unwrapped;
+      break;
     case OB_ACTION_FORWARD: judge_forward(&j); break;
     case OB_ACTION_QUICK: judge_quick(&j); break;
     case OB_ACTION_UPLOAD: judge_upload(&j); break;

@@ -44,6 +44,9 @@ struct ob_action {
   struct span answers; /* the message it answers: its reply segment, else a quick operation's */
 };
 
+/* What an action of that name carries. */
+enum ob_action_kind ob_action_kind(struct span name, struct arena *arena);
+
 /* Reads a frame strictly. Errors: those of the reader (a doubled key is one), ETYPE where it is no
  * object with a string `action`; then it is to be dropped. */
 enum schema_code ob_action_read(struct span frame, struct arena *arena, struct ob_action *ret,
@@ -65,6 +68,9 @@ struct ob_action_judgement {
   struct schema_error
       error;       /* OB_DROP: the code, and the path of the part ("$.params.message[1]") */
   struct span why; /* OB_DROP: a sentence for the framework, which names the segment */
+  /* OB_REPLACE of a message that was nothing but a model's reply (and what it quotes): its text,
+   * for who delivers replies better than the plan says it; else empty */
+  struct span reply_text;
 };
 
 const char *ob_action_verdict_word(enum ob_action_verdict verdict);

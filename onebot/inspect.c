@@ -188,6 +188,7 @@ static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c
     return ob_inspect_refuse(in, judged->error.code, SPAN("text"),
                              "holds a structured reply that is not valid");
   *rethandled = true;
+  in->unwrapped = text;
   return compose_reply(in, &judged->reply, c);
 }
 
@@ -242,6 +243,7 @@ static bool segments(struct ob_inspect *in, const struct schema_node *array, str
 {
   size_t index = 0, len;
   for (const struct schema_node *s = array->first; s;) {
+    if (type_of(s) != OB_REPLY) in->parts++;
     if (type_of(s) == OB_TEXT) {
       if (!text_run(in, s, &index, c, &s)) return false;
       continue;

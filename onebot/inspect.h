@@ -15,6 +15,8 @@ struct ob_inspect {
   struct ob_target target;
   struct arena *arena;
   bool changed;               /* something differs from what the framework sent */
+  size_t parts;               /* of the message: runs of text and other segments, quotes aside */
+  struct span unwrapped;      /* the run that was a model's reply; empty: none */
   struct ob_compose reaction; /* of a reply that was in a text: it comes before everything */
   struct span answers;        /* the message to react to; empty: none */
   char path[OB_INSPECT_PATH_MAX];

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "onebot/frame.h"
-#include "onebot/listen.h"
+#include "onebot/token.h"
 
 enum { PROBE_MS = 5000, SELF_ID_MAX = 20 };
 
@@ -25,30 +25,6 @@ struct ob_server {
 };
 
 /* ---- who may come ---- */
-
-/* Takes as long for every token of one length, wherever it differs. */
-static bool same_secret(struct span given, const char *secret)
-{
-  size_t n = strlen(secret);
-  unsigned char differs = given.len != n;
-  for (size_t i = 0; i < given.len; i++)
-    differs |= (unsigned char)(given.ptr[i] ^ secret[n ? i % n : 0]);
-  return differs == 0;
-}
-
-/* "Bearer T" and go-cqhttp's "Token T" in any case; OneBots puts it into the query. */
-static struct span token_of(const struct ob_request *r)
-{
-  static const char *const schemes[] = { "bearer", "token" };
-  struct span value = span_trim(r->authorization);
-  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-    size_t n = strlen(schemes[i]);
-    if (value.len <= n || (value.ptr[n] != ' ' && value.ptr[n] != '\t')) continue;
-    if (!span_eq_nocase((struct span) { value.ptr, n }, span_of(schemes[i]))) continue;
-    return span_trim((struct span) { value.ptr + n, value.len - n });
-  }
-  return ob_request_query(r, "access_token");
-}
 
 static bool is_account(struct span id)
 {
@@ -79,19 +55,13 @@ static bool path_is_ours(const struct ob_server *v, struct span path)
 static unsigned on_upgrade(void *ctx, const struct ob_request *r, const char **why)
 {
   const struct ob_server *v = ctx;
-  struct span token = token_of(r), account = span_trim(r->self_id);
+  struct span account = span_trim(r->self_id);
   if (!path_is_ours(v, r->path)) {
     *why = "no OneBot endpoint at this path";
     return 404;
   }
-  if (v->token[0] && token.len == 0) {
-    *why = "an access_token is needed";
-    return 401;
-  }
-  if (v->token[0] && !same_secret(token, v->token)) {
-    *why = "the access_token is wrong";
-    return 403;
-  }
+  unsigned refused = ob_token_judge(r, span_of(v->token), why);
+  if (refused) return refused;
   if (!is_account(account)) {
     *why = "X-Self-ID must be the account's number";
     return 400;

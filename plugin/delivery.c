@@ -100,6 +100,14 @@ static void tell_result(struct rg_gate *gate, const struct rg_job *job, enum rg_
   buf_done(&json);
 }
 
+/* Tells a framework, once, what became of its message. */
+static void tell_watch(struct rg_job *job, struct span message_id, const char *why)
+{
+  struct rg_job_watch watch = job->watch;
+  job->watch = (struct rg_job_watch) { .told = NULL };
+  if (watch.told) watch.told(watch.ctx, message_id, why);
+}
+
 static void job_unlink(struct rg_conversation *c, struct rg_job *job)
 {
   struct rg_job **at = &c->head;
@@ -127,9 +135,11 @@ static void finish(struct rg_job *job)
   gate->waiting_bytes -= job->bytes;
   c->waiting--;
   pthread_mutex_unlock(&gate->mu);
+  bool gone = ending == RG_ENDING_DELIVERED || ending == RG_ENDING_NOTHING;
+  tell_watch(job, SPAN(""), gone ? NULL : job->stopped ? job->stopped : rg_ending_word(ending));
   if (!job->own) { /* last: a host that hears of it finds it counted, and its place free */
     rg_history_add(&c->history, job, rg_ending_word(ending), ob_now_ms());
-    tell_result(gate, job, ending);
+    if (!job->foreign) tell_result(gate, job, ending);
   }
   rg_job_free(job);
 }
@@ -194,7 +204,7 @@ static void ask_correction(struct rg_gate *gate, struct rg_job *job)
 {
   struct buf request;
   buf_init(&request, 4 * (size_t)RG_TEXT_MAX);
-  if (!RG_HAS(&gate->host, complete) || !rg_job_write_request(job, &request)) {
+  if (job->foreign || !RG_HAS(&gate->host, complete) || !rg_job_write_request(job, &request)) {
     job->course = RG_COURSE_REFUSED;
   } else {
     job->corrected = true;
@@ -331,6 +341,7 @@ static void part_lost(struct rg_conversation *c, struct rg_job *job, struct ob_o
   }
   rest_after(c, part->reason);
   stop(job, part->reason);
+  tell_watch(job, SPAN(""), part->reason);
 }
 
 static void part_arrived(struct rg_conversation *c, struct rg_job *job, struct span message_id)
@@ -340,6 +351,7 @@ static void part_arrived(struct rg_conversation *c, struct rg_job *job, struct s
   part->message_id = message_id;
   if (job->plan.steps[job->step].kind != OB_STEP_REACTION) {
     keyboard_take(c, job, job->plan.steps[job->step].message);
+    tell_watch(job, message_id, NULL);
   }
   step_done(job);
 }
@@ -354,6 +366,7 @@ static struct ob_outcome outcome_of(struct rg_job *job, struct span action,
     return (struct ob_outcome) { .kind = OB_OFFLINE, .reason = "offline" };
   case OB_ANSWER_CLOSED: return ob_outcome_closed();
   case OB_ANSWER_TIMEOUT: return ob_outcome_read(&job->peer.profile, action, NULL);
+  case OB_ANSWER_PART:
   case OB_ANSWER_RESPONSE: break;
   }
   struct arena arena;

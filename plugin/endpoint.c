@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "onebot/id.h"
+#include "plugin/hosted.h"
 #include "plugin/inbound.h"
 #include "schema/print.h"
 
@@ -32,6 +33,7 @@ void rg_account_free(struct rg_account *account)
 {
   if (!account) return;
   rg_config_release(account->config);
+  rg_mentions_done(&account->mentions);
   free(account->name);
   free(account);
 }
@@ -148,6 +150,17 @@ static void listen_for(struct rg_account *account, const struct rg_endpoint *e)
   account->link = ob_server_link(server);
 }
 
+/* The host's own connection carries everything. */
+static void use_host(struct rg_account *account, const struct rg_endpoint *e)
+{
+  const struct ob_link_handlers on = { .ctx = account, .state = on_state, .event = on_event };
+  account->hosted = rg_hosted_open(account, e->profile, &on);
+  if (account->hosted) return;
+  rg_log_line(&account->gate->log, RG_LOG_WARN,
+              "endpoint %s: connect: host, but this host gives no send; nothing can be sent",
+              account->name);
+}
+
 static bool lists_equal(const struct rg_list *a, const struct rg_list *b)
 {
   bool equal = a->count == b->count;
@@ -157,10 +170,11 @@ static bool lists_equal(const struct rg_list *a, const struct rg_list *b)
 
 static bool connection_equal(const struct rg_endpoint *a, const struct rg_endpoint *b)
 {
-  return a && b && span_eq(a->connect, b->connect) && span_eq(a->access_token, b->access_token) &&
-         span_eq(a->listen.host, b->listen.host) && a->listen.port == b->listen.port &&
-         span_eq(a->listen.path, b->listen.path) && span_eq(a->ca, b->ca) &&
-         a->profile == b->profile && lists_equal(&a->profile_override, &b->profile_override);
+  return a && b && span_eq(a->connect, b->connect) && a->host_connects == b->host_connects &&
+         span_eq(a->access_token, b->access_token) && span_eq(a->listen.host, b->listen.host) &&
+         a->listen.port == b->listen.port && span_eq(a->listen.path, b->listen.path) &&
+         span_eq(a->ca, b->ca) && a->profile == b->profile &&
+         lists_equal(&a->profile_override, &b->profile_override);
 }
 
 void rg_account_configure(struct rg_account *account, struct rg_config *config,
@@ -184,6 +198,7 @@ void rg_account_configure(struct rg_account *account, struct rg_config *config,
 
   if (!same && e && e->connect.len > 0) dial(account, e);
   if (!same && e && e->listen.host.len > 0) listen_for(account, e);
+  if (!same && e && e->host_connects) use_host(account, e);
   rg_config_release(old);
 }
 
@@ -191,12 +206,15 @@ void rg_account_close(struct rg_account *account)
 {
   struct ob_client *client = account->client;
   struct ob_server *server = account->server;
-  if (!client && !server) return;
+  struct ob_link *hosted = account->hosted;
+  if (!client && !server && !hosted) return;
   account->client = NULL; /* first: the calls that end now must not find it usable */
   account->server = NULL;
+  account->hosted = NULL;
   account->link = NULL;
   if (client) ob_client_close(client);
   if (server) ob_server_close(server);
+  rg_hosted_close(hosted);
   identity_take(account, OB_LINK_DOWN);
 }
 

@@ -6,7 +6,7 @@
 #include "onebot/client.h"
 #include "onebot/server.h"
 #include "plugin/config.h"
-#include "plugin/peer.h"
+#include "plugin/mention.h"
 
 struct rg_gate;
 
@@ -18,14 +18,17 @@ struct rg_account {
   struct rg_peer peer;
   enum ob_link_state state;
   char version[64];
+  struct rg_mentions mentions;
 
   /* service thread only */
   struct ob_client *client;             /* NULL: not in the configuration, or nothing to dial */
   struct ob_server *server;             /* the same for one that dials us */
+  struct ob_link *hosted;               /* the same over the host's own connection */
   struct ob_link *link;                 /* of the connection; NULL with it */
   const struct rg_endpoint *configured; /* in `config` */
   struct rg_config *config;             /* what configured is lent by; a reference */
   bool cards_trusted;                   /* the operator says that this peer signs cards */
+  uint64_t heartbeat_ms;                /* when its last heartbeat came; 0: none did */
   unsigned cards_missed;                /* accepted and not shown, in a row */
 };
 

@@ -9,6 +9,7 @@
 #include "onebot/id.h"
 #include "plugin/delivery.h"
 #include "plugin/process.h"
+#include "plugin/relay.h"
 #include "schema/contract.h"
 
 enum {
@@ -138,11 +139,14 @@ static void change_apply(void *arg)
     rg_log_line(&gate->log, RG_LOG_WARN, "store: the change needs a restart");
   }
   if (old) rg_settings_use(gate->settings, config, gate->store);
+  if (!gate->relay) gate->relay = rg_relay_new(gate);
+  if (!gate->relay) return;
   rg_config_release(old);
   for (size_t i = 0; i < gate->account_count; i++) {
     struct rg_account *account = gate->accounts[i];
     rg_account_configure(account, config, rg_config_endpoint(config, span_of(account->name)));
   }
+  rg_relay_configure(gate->relay, config);
   change->rc = RG_OK;
 }
 
@@ -284,6 +288,22 @@ static bool service_start(struct rg_gate *gate, char *why, size_t cap)
   return false;
 }
 
+/* From now on nothing new is begun. */
+static void begin_end(void *arg)
+{
+  struct rg_gate *gate = arg;
+  gate->closing = true;
+}
+
+static void shut_down(void *arg)
+{
+  struct rg_gate *gate = arg;
+  rg_relay_free(gate->relay);
+  gate->relay = NULL;
+  for (size_t i = 0; i < gate->account_count; i++) rg_account_close(gate->accounts[i]);
+  rg_delivery_end(gate);
+}
+
 int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **ret,
                      char *why, size_t cap)
 {
@@ -315,24 +335,11 @@ int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, st
   *ret = gate;
   return RG_OK;
 fail:
+  if (gate->service) ob_service_run(gate->service, shut_down, gate);
   ob_service_stop(gate->service);
   rg_config_release(config);
   gate_free(gate);
   return rc;
-}
-
-/* From now on nothing new is begun. */
-static void begin_end(void *arg)
-{
-  struct rg_gate *gate = arg;
-  gate->closing = true;
-}
-
-static void shut_down(void *arg)
-{
-  struct rg_gate *gate = arg;
-  for (size_t i = 0; i < gate->account_count; i++) rg_account_close(gate->accounts[i]);
-  rg_delivery_end(gate);
 }
 
 void rg_gate_close(struct rg_gate *gate)
@@ -389,7 +396,6 @@ static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struc
   if (!endpoint) goto fail;
   rc = RG_ENOTYET;
   if (ret->turn.schema.len > 0 || ret->view.group->output == RG_OUTPUT_SCHEMA) goto fail;
-  if (endpoint->connect.len == 0) goto fail; /* the host's own connection, or a listener */
 
   pthread_mutex_lock(&gate->mu);
   ret->account = account_find(gate, endpoint->name);
@@ -417,6 +423,15 @@ static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *s
   if (job && rg_job_fit(job, &scene->peer)) return job;
   rg_job_free(job);
   return NULL;
+}
+
+struct rg_account *rg_gate_account(struct rg_gate *gate, struct span name)
+{
+  pthread_mutex_lock(&gate->mu);
+  const struct rg_endpoint *e = rg_config_endpoint(gate->config, name);
+  struct rg_account *account = e ? account_find(gate, e->name) : NULL;
+  pthread_mutex_unlock(&gate->mu);
+  return account;
 }
 
 /* Counts a turn as waiting, before work is spent on it. */
@@ -522,6 +537,39 @@ void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
     }
   }
   rg_view_done(&scene.view);
+}
+
+int32_t rg_gate_deliver(struct rg_gate *gate, const struct rg_foreign *foreign)
+{
+  struct scene scene;
+  struct rg_conversation *conversation = NULL;
+  size_t bytes = foreign->text.len;
+  for (size_t i = 0; foreign->plan && i < foreign->plan->count; i++)
+    bytes += foreign->plan->steps[i].params.len;
+  int32_t rc = scene_set(gate, foreign->turn, &scene);
+  if (rc != RG_OK) return rc;
+  rc = place_take(gate, &scene, bytes, &conversation);
+  if (rc != RG_OK) goto out;
+  struct rg_job *job = job_make(gate, &scene, foreign->text);
+  rc = RG_ENOMEM;
+  if (!job) goto fail;
+  job->foreign = true;
+  job->quoted = foreign->quoted;
+  if (foreign->plan && !rg_job_take_plan(job, foreign->plan)) goto fail;
+  if (!foreign->plan) rg_job_judge(job);
+  job->conversation = conversation;
+  job->bytes = bytes;
+  job->ticket = ticket_new(gate);
+  job->watch = foreign->watch;
+  rg_delivery_add(gate, job);
+  rc = RG_OK;
+  goto out;
+fail:
+  rg_job_free(job);
+  place_give_back(gate, conversation, bytes);
+out:
+  rg_view_done(&scene.view);
+  return rc;
 }
 
 /* A word about a ticket on its way to the service thread. */
@@ -691,27 +739,4 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *ret)
   pthread_mutex_unlock(&gate->mu);
   schema_write_object_end(&w);
   return give(&json, ret);
-}
-
-/* --- the host's own connection: the relay's work, not built yet --- */
-
-int32_t rg_gate_outbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes action,
-                         int32_t *verdict, struct rg_buf *edit)
-{
-  (void)endpoint, (void)action, (void)verdict, (void)edit;
-  return gate ? RG_ENOTYET : RG_EARGUMENT;
-}
-
-int32_t rg_gate_inbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes event,
-                        int32_t *verdict, struct rg_buf *edit)
-{
-  (void)endpoint, (void)event, (void)verdict, (void)edit;
-  return gate ? RG_ENOTYET : RG_EARGUMENT;
-}
-
-int32_t rg_gate_response(struct rg_gate *gate, struct rg_bytes endpoint, uint64_t ticket,
-                         struct rg_bytes json)
-{
-  (void)endpoint, (void)ticket, (void)json;
-  return gate ? RG_ENOTYET : RG_EARGUMENT;
 }

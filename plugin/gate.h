@@ -51,7 +51,8 @@ struct rg_gate {
   size_t waiting, waiting_bytes;
   uint64_t submitted, events, endings[RG_ENDING_COUNT];
 
-  struct rg_conversation *active; /* those with jobs; service thread only, as what follows */
+  struct rg_relay *relay;         /* service thread only, as what follows; NULL before and after */
+  struct rg_conversation *active; /* those with jobs */
   struct arena event_arena;
   bool closing;
 };
@@ -80,6 +81,19 @@ void rg_gate_close(struct rg_gate *gate);
 
 /* "ready" */
 const char *rg_state_word(enum ob_link_state state);
+/* The account of that name; empty: the only one of the configuration. NULL: none. Any thread. */
+struct rg_account *rg_gate_account(struct rg_gate *gate, struct span name);
+
+/* A message of a framework that the delivery is to bring: a plan, or a reply's text (plan NULL). */
+struct rg_foreign {
+  const struct rg_turn *turn;
+  struct span text;
+  const struct ob_plan *plan;
+  bool quoted; /* as in struct rg_job */
+  struct rg_job_watch watch;
+};
+/* Its watch is told where RG_OK is returned, maybe before. Service thread. */
+int32_t rg_gate_deliver(struct rg_gate *gate, const struct rg_foreign *foreign);
 /* The plugin's own words to a chat, through the same queue. Service thread. */
 void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
                  const struct ob_target *target, struct span text);

@@ -4,6 +4,7 @@
 #include "onebot/id.h"
 #include "plugin/admin.h"
 #include "plugin/delivery.h"
+#include "plugin/relay.h"
 
 enum {
   RELOAD_WHY_MAX = 2000, /* the first faults; a chat is no place for more */
@@ -17,10 +18,12 @@ void rg_inbound_state(struct rg_gate *gate, struct rg_account *account, enum ob_
   rg_log_line(&gate->log, trouble ? RG_LOG_WARN : RG_LOG_INFO, "endpoint %s: %s%s%s", account->name,
               rg_state_word(state), why && *why ? ", " : "", why ? why : "");
   rg_delivery_link_changed(gate, account);
+  if (gate->relay) rg_relay_state(gate->relay, account);
 }
 
-static void pass(struct rg_gate *gate, const struct rg_account *account, struct span json)
+static void pass(struct rg_gate *gate, struct rg_account *account, struct span json)
 {
+  if (gate->relay) rg_relay_event(gate->relay, account, json);
   if (!RG_HAS(&gate->host, on_event)) return;
   struct span name = span_of(account->name);
   gate->host.on_event(gate->host.ctx, (struct rg_bytes) { name.ptr, name.len },
@@ -48,21 +51,15 @@ static struct rg_conversation *conversation_find(struct rg_gate *gate,
 
 /* --- keyboards --- */
 
-/* A number that answers a keyboard reaches the host as what it stands for. False: it is none. */
-static bool tap(struct rg_gate *gate, struct rg_account *account, const struct ob_event *event)
+/* A number that answers a keyboard is used as what it stands for. False: it is none. */
+static bool tap(struct rg_gate *gate, const struct rg_account *account,
+                const struct ob_event *event, struct buf *edit)
 {
   const struct ob_target target = target_of(event);
   const struct rg_conversation *c = conversation_find(gate, account, &target);
   struct span payload;
-  if (!c || !rg_keyboard_tap(&c->keyboard, event->text, event->user_id, ob_now_ms(), &payload)) {
-    return false;
-  }
-  struct buf edited;
-  buf_init(&edited, 2 * (size_t)OB_FRAME_MAX);
-  bool made = rg_keyboard_event(event->tree, payload, &edited);
-  if (made) pass(gate, account, buf_span(&edited));
-  buf_done(&edited);
-  return made;
+  return c && rg_keyboard_tap(&c->keyboard, event->text, event->user_id, ob_now_ms(), &payload) &&
+         rg_keyboard_event(event->tree, payload, edit);
 }
 
 /* --- admin commands --- */
@@ -195,7 +192,32 @@ static bool command(struct rg_gate *gate, struct rg_account *account, const stru
 
 /* --- events --- */
 
-void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct span json)
+static bool is_message(const struct ob_event *event)
+{
+  return event->type == OB_EVENT_GROUP || event->type == OB_EVENT_PRIVATE;
+}
+
+/* Whether actions of others pass here, whose reactions need to know who spoke to the bot. */
+static bool has_foreigners(const struct rg_gate *gate, const struct rg_account *account)
+{
+  return account->hosted || (gate->relay && rg_relay_has(gate->relay, account));
+}
+
+static void note(struct rg_gate *gate, struct rg_account *account, const struct ob_event *event)
+{
+  if (event->type == OB_EVENT_META && span_is(event->detail, "heartbeat"))
+    account->heartbeat_ms = ob_now_ms();
+  if (event->type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, event);
+  if (event->type != OB_EVENT_GROUP || !event->mentions_self || !has_foreigners(gate, account))
+    return;
+  pthread_mutex_lock(&gate->mu);
+  rg_mentions_note(&account->mentions, event->group_id, event->message_id, event->user_id,
+                   ob_now_ms());
+  pthread_mutex_unlock(&gate->mu);
+}
+
+void rg_inbound_judge(struct rg_gate *gate, struct rg_account *account, struct span json,
+                      struct rg_inbound_verdict *ret)
 {
   struct ob_event event;
   pthread_mutex_lock(&gate->mu);
@@ -206,10 +228,20 @@ void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct s
   if (ob_event_read(json, self_id, &gate->event_arena, &event, NULL) != SCHEMA_OK) {
     rg_log_line(&gate->log, RG_LOG_WARN, "endpoint %s: an event of %zu bytes could not be read",
                 account->name, json.len);
+    ret->taken = true;
     return;
   }
-  if (event.type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, &event);
-  bool message = event.type == OB_EVENT_GROUP || event.type == OB_EVENT_PRIVATE;
-  if (message && (command(gate, account, &event) || tap(gate, account, &event))) return;
-  pass(gate, account, json);
+  ret->taken = is_message(&event) && command(gate, account, &event);
+  if (ret->taken) return;
+  note(gate, account, &event);
+  ret->edited = is_message(&event) && tap(gate, account, &event, &ret->edit);
+}
+
+void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct span json)
+{
+  struct rg_inbound_verdict verdict = { .taken = false };
+  buf_init(&verdict.edit, 2 * (size_t)OB_FRAME_MAX);
+  rg_inbound_judge(gate, account, json, &verdict);
+  if (!verdict.taken) pass(gate, account, verdict.edited ? buf_span(&verdict.edit) : json);
+  buf_done(&verdict.edit);
 }

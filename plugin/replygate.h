@@ -47,6 +47,13 @@ enum rg_result {
   RG_ETOOBIG = -7, /* a text above 64 MiB */
 };
 
+/* What outbound and inbound say of an action or an event. */
+enum rg_verdict {
+  RG_PASS,    /* as it is */
+  RG_REPLACE, /* by what edit holds */
+  RG_DROP,    /* not at all */
+};
+
 enum rg_log_level { RG_LOG_ERROR, RG_LOG_WARN, RG_LOG_INFO, RG_LOG_DEBUG };
 
 enum rg_kind {
@@ -103,10 +110,16 @@ struct rg_api {
    * fault. */
   int32_t (*cancel)(struct rg_gate *gate, uint64_t ticket);
   /* Not built in yet: for hosts that carry actions and events themselves. */
+  /* An action {"action","params"} that the host is about to send itself. RG_REPLACE: edit is
+   * [{"action","params","wait_ms"}], to be sent in this order, each after its pause. RG_DROP: edit
+   * is {"retcode","code","path","why"}. Works for every endpoint. */
   int32_t (*outbound)(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes action,
                       int32_t *verdict, struct rg_buf *edit);
+  /* An event that the host received (connect: host). RG_DROP: it was an admin command, nothing for
+   * the bot. RG_REPLACE: a number that answers a keyboard; edit is the event to use. */
   int32_t (*inbound)(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes event,
                      int32_t *verdict, struct rg_buf *edit);
+  /* The answer to what went out through the host's send (empty: none came). */
   int32_t (*response)(struct rg_gate *gate, struct rg_bytes endpoint, uint64_t ticket,
                       struct rg_bytes json);
   /* What the host's model answered to complete(); empty: it failed. */

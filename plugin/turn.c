@@ -38,24 +38,25 @@ static struct span folder(struct span path)
   return path.len > 1 ? path : none;
 }
 
-static void settings_fill(struct rg_job *job, const struct rg_job_input *in)
+struct ob_plan_settings rg_plan_settings(const struct rg_view *view, struct span home)
 {
-  const struct rg_group *group = job->group;
-  struct ob_plan_settings *s = &job->settings;
-  *s = ob_plan_settings_default();
-  s->language = job->view.config->language;
-  s->mention_all = group->mention_all;
-  s->share_platforms = group->share_platforms;
-  s->reactions = group->reactions;
+  const struct rg_group *group = view->group;
+  struct ob_plan_settings s = ob_plan_settings_default();
+  s.language = view->config->language;
+  s.mention_all = group->mention_all;
+  s.share_platforms = group->share_platforms;
+  s.card = group->card;
+  s.reactions = group->reactions;
   if (!group->reactions_handy) {
-    s->reaction_list = group->reaction_list.items;
-    s->reaction_list_count = group->reaction_list.count;
+    s.reaction_list = group->reaction_list.items;
+    s.reaction_list_count = group->reaction_list.count;
   }
-  s->roots = group->media.roots.items;
-  s->root_count = group->media.roots.count;
-  for (size_t i = 0; i < s->root_count; i++) {
-    if (span_eq(s->roots[i], in->home)) s->home = arena_copy(&job->arena, in->home);
+  s.roots = group->media.roots.items;
+  s.root_count = group->media.roots.count;
+  for (size_t i = 0; i < s.root_count; i++) {
+    if (span_eq(s.roots[i], home)) s.home = home;
   }
+  return s;
 }
 
 struct rg_job *rg_job_new(const struct rg_job_input *in)
@@ -72,8 +73,9 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   job->target.user_id = bytes_copy(&job->arena, turn->user_id);
   job->sender_id = bytes_copy(&job->arena, turn->sender_id);
   if (turn->kind == RG_KIND_ANSWER) job->message_id = bytes_copy(&job->arena, turn->message_id);
-  settings_fill(job, in);
-  job->hide.home = folder(arena_copy(&job->arena, in->home));
+  struct span home = arena_copy(&job->arena, in->home);
+  job->settings = rg_plan_settings(&job->view, home);
+  job->hide.home = folder(home);
   job->hide.project = folder(job->view.config->folder);
   if (job->arena.failed) {
     rg_job_free(job);
@@ -138,14 +140,15 @@ static enum schema_code plain_reply(struct rg_job *job, struct span text, struct
 /* The messages that answer as a quote get the id of what they answer (setting `quote`). */
 static bool quote_fill(struct rg_job *job)
 {
-  if (job->group->quote == RG_QUOTE_NEVER || job->message_id.len == 0) return true;
+  if (job->message_id.len == 0) return true;
+  if (job->group->quote == RG_QUOTE_NEVER && !job->quoted) return true;
   struct schema_message *messages = arena_zalloc(&job->arena, job->reply.count, sizeof *messages);
   if (job->reply.count > 0 && !messages) return false;
   bool quoted = false;
   for (size_t i = 0; i < job->reply.count; i++) {
     messages[i] = job->reply.messages[i];
     if (messages[i].count == 0 || messages[i].reply_to.len > 0) continue;
-    if (quoted && job->group->quote == RG_QUOTE_FIRST) continue;
+    if (quoted && job->group->quote != RG_QUOTE_ALL) continue;
     messages[i].reply_to = job->message_id;
     quoted = true;
   }
@@ -263,6 +266,21 @@ static bool plan_take(struct rg_job *job, const struct ob_plan *plan)
   job->parts = parts;
   job->step = 0;
   return true;
+}
+
+bool rg_job_take_plan(struct rg_job *job, const struct ob_plan *plan)
+{
+  struct ob_step *steps = arena_zalloc(&job->arena, plan->count, sizeof *steps);
+  if (plan->count > 0 && !steps) return false;
+  for (size_t i = 0; i < plan->count; i++) {
+    steps[i] = plan->steps[i];
+    steps[i].action = arena_copy(&job->arena, steps[i].action);
+    steps[i].params = arena_copy(&job->arena, steps[i].params);
+    steps[i].card_text = arena_copy(&job->arena, steps[i].card_text);
+  }
+  job->judged = job->given = true;
+  job->course = RG_COURSE_DELIVER;
+  return !job->arena.failed && plan_take(job, &(struct ob_plan) { steps, plan->count });
 }
 
 /* Plans the reply as it stands now. */
@@ -386,27 +404,37 @@ bool rg_job_plan_notice(struct rg_job *job)
   return true;
 }
 
-size_t rg_job_message_chars(const struct rg_job *job, size_t message)
+static size_t message_chars(const struct ob_plan *plan, size_t message)
 {
   size_t chars = 0;
-  for (size_t i = 0; i < job->plan.count; i++) {
-    const struct ob_step *s = &job->plan.steps[i];
+  for (size_t i = 0; i < plan->count; i++) {
+    const struct ob_step *s = &plan->steps[i];
     if (s->kind != OB_STEP_REACTION && s->message == message) chars += s->chars;
   }
   return chars;
 }
 
-unsigned rg_job_pause_ms(const struct rg_job *job, size_t step)
+size_t rg_job_message_chars(const struct rg_job *job, size_t message)
 {
-  const struct ob_step *s = &job->plan.steps[step];
+  return message_chars(&job->plan, message);
+}
+
+unsigned rg_plan_pause_ms(const struct rg_group *group, const struct ob_plan *plan, size_t step)
+{
+  const struct ob_step *s = &plan->steps[step];
   if (step == 0 || s[-1].kind == OB_STEP_REACTION) return 0;
-  double seconds = job->group->pace.min;
+  double seconds = group->pace.min;
   if (s[-1].message != s->message) {
-    double wanted = job->group->pace.per_char * (double)rg_job_message_chars(job, s->message);
+    double wanted = group->pace.per_char * (double)message_chars(plan, s->message);
     if (wanted > seconds) seconds = wanted;
-    if (seconds > job->group->pace.max) seconds = job->group->pace.max;
+    if (seconds > group->pace.max) seconds = group->pace.max;
   }
   return (unsigned)(seconds * 1000);
+}
+
+unsigned rg_job_pause_ms(const struct rg_job *job, size_t step)
+{
+  return rg_plan_pause_ms(job->group, &job->plan, step);
 }
 
 /* Bytes that the peer moves for a message: those within the frame, or the most that is allowed
@@ -429,6 +457,7 @@ unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step)
 {
   const struct ob_step *s = &job->plan.steps[step];
   if (s->kind == OB_STEP_REACTION) return RG_REACTION_MS;
+  if (job->given) return MEDIA_MS + SEND_MS; /* whoever waits for it waits no longer */
   uint64_t bytes = media_bytes(job, s);
   uint64_t ms = bytes > 0 ? MEDIA_MS + bytes / MEDIA_BYTES_PER_S * 1000 : 0;
   if (ms < SEND_MS) return SEND_MS;

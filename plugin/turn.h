@@ -28,6 +28,14 @@ enum rg_course {
   RG_COURSE_SILENT,  /* this group is switched off and muted */
 };
 
+/* Who else wants to know how a job goes: a framework that waits for its answer. told runs once: with
+ * the id of the first message (maybe empty) once it is sent; with why (a word) where it is not.
+ * Service thread. */
+struct rg_job_watch {
+  void (*told)(void *ctx, struct span message_id, const char *why); /* NULL: nobody */
+  void *ctx;
+};
+
 /* What became of a step of the plan. */
 struct rg_part {
   enum { RG_PART_OPEN, RG_PART_SENT, RG_PART_UNSENT } state;
@@ -59,7 +67,11 @@ struct rg_job {
   uint64_t stuck_until_ms; /* without a connection it fails then; 0: not stuck */
   const char *stopped;     /* why nothing more of it is sent: a word; NULL while it runs */
   bool cancelled;          /* stopped from outside, not by a failure */
-  bool own;                /* the plugin's own words (an admin's answer): no result is told */
+  struct rg_job_watch watch;
+  bool foreign; /* a framework's: its watch is told, the host is told no result */
+  bool given;   /* its plan came from elsewhere */
+  bool quoted;  /* its first message quotes what it answers, whatever `quote` says */
+  bool own;     /* the plugin's own words (an admin's answer): no result is told */
   bool judged;
   bool corrected;      /* the one correction was asked for */
   bool notice_decided; /* whether the failure notice goes out */
@@ -102,6 +114,8 @@ bool rg_job_fit(struct rg_job *job, const struct rg_peer *peer);
 void rg_job_judge(struct rg_job *job);
 /* The same with the model's corrected answer; what still is not sound is refused (reply.md 95). */
 void rg_job_judge_again(struct rg_job *job, struct span text);
+/* Takes a plan that was judged elsewhere (a copy) as what is delivered. False: no memory. */
+bool rg_job_take_plan(struct rg_job *job, const struct ob_plan *plan);
 /* The media of RG_COURSE_MEDIA were looked at (media_reply and the two behind it are set): plans. */
 void rg_job_media_done(struct rg_job *job);
 /* Makes the failure notice the plan. False: there is none to be sent. */
@@ -109,6 +123,10 @@ bool rg_job_plan_notice(struct rg_job *job);
 /* Plans one plain text for the job's conversation, for what goes beside the reply. */
 bool rg_job_plan_text(struct rg_job *job, struct span text, struct ob_plan *ret);
 
+/* What the settings of a chat mean for its plans. home: of this process, or empty; lent. */
+struct ob_plan_settings rg_plan_settings(const struct rg_view *view, struct span home);
+/* Milliseconds between a step of a plan and the one before it. */
+unsigned rg_plan_pause_ms(const struct rg_group *group, const struct ob_plan *plan, size_t step);
 /* Milliseconds to wait before a step, after the one before it was answered. */
 unsigned rg_job_pause_ms(const struct rg_job *job, size_t step);
 /* How long the answer to a step may take. */

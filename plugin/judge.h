@@ -1,0 +1,30 @@
+/* judge: an action that a framework or a host is about to send, under the settings of its chat:
+ * what passes, what goes in its place, what is held back and why. The gate and the host's own
+ * connection share it. Asks no one; any thread. */
+#ifndef PLUGIN_JUDGE_H
+#define PLUGIN_JUDGE_H
+
+#include "onebot/action.h"
+#include "plugin/gate.h"
+
+enum { RG_RETCODE_REFUSED = 1400 }; /* OneBot's "bad request": what a framework is told */
+
+struct rg_judged {
+  struct ob_action action; /* empty where the frame could not be read */
+  struct ob_action_judgement judgement;
+  bool unjudged;          /* passes whatever was found: switched off, or only observed */
+  bool observed;          /* OB_PASS, but `mode: observe` found something: see error */
+  struct span message_id; /* of what it answers, as far as it is known, and who wrote that */
+  struct span sender_id;  /* maybe empty */
+  bool quoted;            /* the action itself quotes message_id */
+  struct rg_view view;    /* a reference; its group is NULL where no settings were asked */
+  struct ob_plan_settings plan_settings;
+};
+
+/* Judges one frame, which must stay. Everything lives in arena, the frame and the view. Every call
+ * needs rg_judged_done. */
+void rg_judge_action(struct rg_gate *gate, struct rg_account *account, struct span frame,
+                     struct arena *arena, struct rg_judged *ret);
+void rg_judged_done(struct rg_judged *j);
+
+#endif

@@ -1,0 +1,437 @@
+/* passage: see passage.h. An action without a message passes as the framework wrote it, but for the
+ * echo: ours goes down, theirs comes back. One with a message is judged and always printed anew. */
+#include "plugin/passage.h"
+
+#include <stdlib.h>
+
+#include "onebot/id.h"
+#include "plugin/judge.h"
+#include "plugin/relay.h"
+
+enum {
+  LINK_FULL = 1024 * 1024,       /* unsent bytes towards the implementation; then nobody is read */
+  ANSWER_MAX = 64 * 1024,        /* of our own answers; a reason names a segment */
+  PARAMS_MAX = 2 * OB_FRAME_MAX, /* of an action that is printed anew */
+  NAME_MAX = 48,                 /* of an action in the log */
+};
+
+/* One action that waits for its answer. */
+struct rg_passage {
+  struct rg_passage *next, **link; /* among its front's; link NULL: the front is gone */
+  struct rg_front *front;
+  struct rg_gate *gate;
+  struct ob_timer deadline; /* of one that delivery.c carries */
+  bool answered;
+  size_t echo_len; /* 0: the framework gave none */
+  char echo[];
+};
+
+static struct span echo_of(const struct rg_passage *p)
+{
+  return p->echo_len > 0 ? (struct span) { p->echo, p->echo_len } : SPAN("null");
+}
+
+static struct rg_passage *passage_new(struct rg_front *f, struct span echo)
+{
+  struct rg_passage *p = malloc(sizeof *p + echo.len);
+  if (!p) return NULL;
+  *p = (struct rg_passage) {
+    .next = f->calls, .link = &f->calls, .front = f, .gate = f->account->gate, .echo_len = echo.len
+  };
+  if (echo.len > 0) memcpy(p->echo, echo.ptr, echo.len);
+  if (f->calls) f->calls->link = &p->next;
+  f->calls = p;
+  if (++f->call_count >= RG_FRONT_CALLS_MAX) rg_front_pause(f, true);
+  return p;
+}
+
+static void detach(struct rg_passage *p)
+{
+  struct rg_front *f = p->front;
+  if (!f) return;
+  *p->link = p->next;
+  if (p->next) p->next->link = p->link;
+  p->front = NULL;
+  if (--f->call_count == RG_FRONT_CALLS_MAX / 2 && f->paused) rg_relay_look_later(f->relay);
+}
+
+static void passage_end(struct rg_passage *p)
+{
+  ob_timer_clear(p->gate->service, &p->deadline);
+  detach(p);
+  free(p);
+}
+
+void rg_passage_orphan(struct rg_front *f)
+{
+  while (f->calls) detach(f->calls);
+}
+
+/* --- answers --- */
+
+static void front_answer(struct rg_front *f, const struct buf *members, struct span echo)
+{
+  struct span parts[] = { buf_span(members), SPAN(",\"echo\":"), echo, SPAN("}") };
+  if (members->failed) parts[0] = SPAN("{\"status\":\"failed\",\"retcode\":1200,\"data\":null");
+  rg_front_send(f, parts, sizeof parts / sizeof *parts);
+}
+
+static void front_refuse(struct rg_front *f, struct span echo, int retcode, struct span why)
+{
+  struct buf out;
+  struct schema_writer w = { .out = &out };
+  buf_init(&out, ANSWER_MAX);
+  schema_write_object(&w);
+  schema_write_pair(&w, "status", SPAN("failed"));
+  schema_write_key(&w, SPAN("retcode"));
+  schema_write_int(&w, retcode);
+  schema_write_key(&w, SPAN("data"));
+  schema_write_null(&w);
+  schema_write_pair(&w, "message", why);
+  schema_write_pair(&w, "wording", why);
+  front_answer(f, &out, echo);
+  buf_done(&out);
+}
+
+static void refuse(struct rg_passage *p, int retcode, const char *why)
+{
+  if (p->front && !p->answered) front_refuse(p->front, echo_of(p), retcode, span_of(why));
+  p->answered = true;
+}
+
+/* The answer to a message that was delivered here: the id of its first part. */
+static void answer_id(struct rg_passage *p, struct span id)
+{
+  struct buf out;
+  struct schema_writer w = { .out = &out };
+  if (p->front && !p->answered) {
+    buf_init(&out, ANSWER_MAX);
+    schema_write_object(&w);
+    schema_write_pair(&w, "status", SPAN("ok"));
+    schema_write_key(&w, SPAN("retcode"));
+    schema_write_int(&w, 0);
+    schema_write_key(&w, SPAN("data"));
+    if (id.len > 0) {
+      schema_write_object(&w);
+      schema_write_key(&w, SPAN("message_id"));
+      if (ob_id_read(id, NULL)) {
+        schema_write_raw(&w, id);
+      } else {
+        schema_write_string(&w, id);
+      }
+      schema_write_object_end(&w);
+    } else {
+      schema_write_null(&w);
+    }
+    schema_write_pair(&w, "message", SPAN(""));
+    schema_write_pair(&w, "wording", SPAN(""));
+    front_answer(p->front, &out, echo_of(p));
+    buf_done(&out);
+  }
+  p->answered = true;
+}
+
+/* The implementation's own answer, with the framework's echo in the place of ours. */
+static void answer_theirs(struct rg_passage *p, const struct ob_answer *answer)
+{
+  struct span json = answer->json, echo = answer->echo;
+  if (!p->front) return;
+  if (echo.len == 0) { /* of a host's connection, which need not give one */
+    refuse(p, RG_RETCODE_FAILED, "the answer cannot be told apart");
+    return;
+  }
+  size_t at = (size_t)(echo.ptr - json.ptr), end = at + echo.len;
+  const struct span parts[] = { { json.ptr, at }, echo_of(p), { json.ptr + end, json.len - end } };
+  rg_front_send(p->front, parts, sizeof parts / sizeof *parts);
+}
+
+static void answered(void *ctx, const struct ob_answer *answer)
+{
+  struct rg_passage *p = ctx;
+  switch (answer->kind) {
+  case OB_ANSWER_PART: answer_theirs(p, answer); return;
+  case OB_ANSWER_RESPONSE: answer_theirs(p, answer); break;
+  case OB_ANSWER_TIMEOUT:
+    refuse(p, RG_RETCODE_FAILED, "Replygate: no answer within 50 s; it may be done all the same");
+    break;
+  case OB_ANSWER_CLOSED:
+    refuse(p, RG_RETCODE_FAILED,
+           "Replygate: the connection to the implementation ended; it may be done all the same");
+    break;
+  case OB_ANSWER_NOT_WRITTEN:
+    refuse(p, RG_RETCODE_FAILED, "Replygate: the implementation is not connected, or too busy");
+    break;
+  }
+  passage_end(p);
+}
+
+/* --- actions as they are --- */
+
+/* What the top level of a frame says. Spans live in the frame and the relay's arena. */
+struct look {
+  bool fine, object;      /* object: sound JSON, but no object where it is false */
+  bool has_action, plain; /* plain: action, params and echo are all there is */
+  struct span action;     /* decoded; ptr NULL where it is no string */
+  struct span echo;       /* its raw bytes; empty: none */
+  size_t at;              /* of a fault */
+};
+
+static struct look look_at(struct span frame, struct arena *arena)
+{
+  struct look l = { .plain = true };
+  struct schema_json r;
+  schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
+  enum schema_token token = schema_json_next(&r);
+  l.object = token == SCHEMA_JSON_OBJECT;
+  while (l.object && (token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {
+    bool is_action = span_is(r.text, "action"), is_echo = span_is(r.text, "echo");
+    l.plain = l.plain && (is_action || is_echo || span_is(r.text, "params"));
+    l.has_action |= span_eq_nocase(r.text, SPAN("action"));
+    token = schema_json_next(&r);
+    size_t from = r.at;
+    if (is_action && token == SCHEMA_JSON_STRING) l.action = r.text;
+    if (!schema_json_skip(&r, token)) break;
+    if (is_echo) l.echo = (struct span) { frame.ptr + from, schema_json_offset(&r) - from };
+  }
+  l.fine = token == SCHEMA_JSON_OBJECT_END && schema_json_next(&r) == SCHEMA_JSON_END;
+  l.at = r.error.at;
+  return l;
+}
+
+static struct ob_link *link_of(const struct rg_front *f)
+{
+  return rg_account_ready(f->account) ? f->account->link : NULL;
+}
+
+/* The frame with an echo of ours in it. */
+static void forward(struct rg_passage *p, struct ob_link *link, struct span frame, struct span echo)
+{
+  struct span before[2] = { frame, { NULL, 0 } }, after = SPAN("}");
+  if (echo.len > 0) {
+    size_t at = (size_t)(echo.ptr - frame.ptr), end = at + echo.len;
+    before[0].len = at;
+    after = (struct span) { frame.ptr + end, frame.len - end };
+  } else {
+    before[0] = span_trim(frame);
+    before[0].len--;
+    before[1] = SPAN(",\"echo\":");
+  }
+  ob_link_forward(link, before, after, RG_PASSAGE_MS, answered, p);
+}
+
+/* --- actions with a message --- */
+
+static void deadline_passed(struct ob_timer *t)
+{
+  struct rg_passage *p =
+      (struct rg_passage *)(void *)((char *)t - offsetof(struct rg_passage, deadline));
+  refuse(p, RG_RETCODE_FAILED, "Replygate: not sent within 50 s; it still waits for its turn");
+}
+
+static void delivered(void *ctx, struct span message_id, const char *why)
+{
+  struct rg_passage *p = ctx;
+  if (why) {
+    char text[96];
+    snprintf(text, sizeof text, "Replygate: the message was not sent: %s", why);
+    refuse(p, RG_RETCODE_FAILED, text);
+  } else {
+    answer_id(p, message_id);
+  }
+  passage_end(p);
+}
+
+/* Gives a message to the delivery: a reply's text, or a plan. */
+static void deliver(struct rg_front *f, struct rg_passage *p, const struct rg_judged *j,
+                    const struct ob_plan *plan)
+{
+  struct span id = j->message_id, sender = j->sender_id, name = span_of(f->account->name);
+  const struct ob_target *to = &j->action.target;
+  const struct rg_turn turn = {
+    .size = sizeof turn,
+    .kind = id.len > 0 ? RG_KIND_ANSWER : RG_KIND_PROACTIVE,
+    .endpoint = { name.ptr, name.len },
+    .group_id = { to->group_id.ptr, to->group_id.len },
+    .user_id = { to->user_id.ptr, to->user_id.len },
+    .message_id = { id.ptr, id.len },
+    .sender_id = { sender.ptr, sender.len },
+  };
+  const struct rg_foreign foreign = {
+    .turn = &turn,
+    .text = plan ? SPAN("") : j->judgement.reply_text,
+    .plan = plan,
+    .quoted = j->quoted,
+    .watch = { .told = delivered, .ctx = p },
+  };
+  ob_timer_set(p->gate->service, &p->deadline, RG_PASSAGE_MS, deadline_passed);
+  int32_t rc = rg_gate_deliver(p->gate, &foreign);
+  if (rc == RG_OK) return; /* p may be gone */
+  delivered(p, SPAN(""), rc == RG_EBUSY ? "too much is waiting" : "memory");
+}
+
+/* Whether messages wait for that chat: what comes later goes behind them. */
+static bool has_queue(struct rg_front *f, const struct ob_target *to)
+{
+  struct rg_gate *gate = f->account->gate;
+  bool group = to->group_id.len > 0;
+  if (!gate->active || (!group && to->user_id.len == 0)) return false;
+  pthread_mutex_lock(&gate->mu);
+  const struct rg_conversation *c = rg_conversation_find(&gate->conversations, f->account, group,
+                                                         group ? to->group_id : to->user_id);
+  pthread_mutex_unlock(&gate->mu);
+  return c && c->head;
+}
+
+static bool is_message(const struct ob_action *a)
+{
+  return a->kind == OB_ACTION_MESSAGE || a->kind == OB_ACTION_FORWARD || a->kind == OB_ACTION_QUICK;
+}
+
+/* One action in the place of the framework's. */
+static void send_one(struct rg_front *f, struct rg_passage *p, const struct rg_judged *j,
+                     struct span action, struct span params)
+{
+  if (is_message(&j->action) && has_queue(f, &j->action.target)) {
+    const struct ob_step step = { .kind = OB_STEP_SEND, .action = action, .params = params };
+    deliver(f, p, j, &(struct ob_plan) { &step, 1 });
+    return;
+  }
+  ob_link_call(f->account->link, action, params, RG_PASSAGE_MS, answered, p);
+}
+
+/* What passes as it is, printed anew: peers differ in how they read doubled keys and the like. */
+static void send_anew(struct rg_front *f, struct rg_passage *p, const struct rg_judged *j)
+{
+  struct buf params;
+  struct schema_writer w = { .out = &params };
+  buf_init(&params, PARAMS_MAX);
+  if (j->action.params) schema_write_tree(&w, j->action.params);
+  if (params.failed) {
+    refuse(p, RG_RETCODE_FAILED, "Replygate: out of memory");
+    passage_end(p);
+  } else {
+    send_one(f, p, j, j->action.name, buf_span(&params));
+  }
+  buf_done(&params);
+}
+
+static void log_judged(const struct rg_front *f, const struct rg_judged *j, const char *what)
+{
+  const struct schema_error *e = &j->judgement.error;
+  struct span name = j->action.name;
+  rg_log_line(&f->account->gate->log, RG_LOG_WARN, "framework %s: %.*s is %s: %s %s", f->name,
+              name.len < NAME_MAX ? (int)name.len : NAME_MAX, name.ptr ? name.ptr : "", what,
+              schema_code_word(e->code), e->path);
+}
+
+static void replace(struct rg_front *f, struct rg_passage *p, const struct rg_judged *j)
+{
+  const struct ob_plan *plan = &j->judgement.plan;
+  if (j->judgement.reply_text.len > 0) {
+    deliver(f, p, j, NULL);
+  } else if (plan->count == 1 && plan->steps[0].kind != OB_STEP_REACTION) {
+    send_one(f, p, j, plan->steps[0].action, plan->steps[0].params);
+  } else {
+    deliver(f, p, j, plan);
+  }
+}
+
+static void judge(struct rg_front *f, struct ob_link *link, struct span frame, const struct look *l)
+{
+  struct rg_judged j;
+  rg_judge_action(f->account->gate, f->account, frame, &f->relay->arena, &j);
+  if (j.judgement.verdict == OB_DROP) {
+    log_judged(f, &j, "held back");
+    front_refuse(f, l->echo.len ? l->echo : SPAN("null"), RG_RETCODE_REFUSED, j.judgement.why);
+    rg_judged_done(&j);
+    return;
+  }
+  if (j.observed) log_judged(f, &j, "let through");
+  struct rg_passage *p = passage_new(f, l->echo);
+  if (!p) {
+    rg_front_drop(f, "out of memory");
+  } else if (j.judgement.verdict == OB_REPLACE) {
+    replace(f, p, &j);
+  } else if (j.unjudged && l->plain) {
+    forward(p, link, frame, l->echo);
+  } else {
+    send_anew(f, p, &j);
+  }
+  rg_judged_done(&j);
+}
+
+/* --- frames --- */
+
+static void pass(struct rg_front *f, struct ob_link *link, struct span frame, const struct look *l)
+{
+  struct rg_passage *p = passage_new(f, l->echo);
+  if (!p) {
+    rg_front_drop(f, "out of memory");
+  } else if (l->plain) {
+    forward(p, link, frame, l->echo);
+  } else {
+    struct rg_judged j;
+    rg_judge_action(f->account->gate, f->account, frame, &f->relay->arena, &j);
+    send_anew(f, p, &j);
+    rg_judged_done(&j);
+  }
+}
+
+static const char *fault_of(const struct look *l)
+{
+  if (!l->object) return "Replygate: an action is a JSON object";
+  if (!l->fine) return "Replygate: the frame is not strict JSON (RFC 8259), or a key stands twice";
+  return "Replygate: an action is an object with a string action";
+}
+
+/* A frame is a request without an action and an echo asks nothing; the implementation may know what
+ * it is. */
+static bool asks_nothing(const struct look *l)
+{
+  return l->fine && !l->has_action && l->echo.len == 0;
+}
+
+static void take(struct rg_front *f, struct span frame)
+{
+  struct look l = look_at(frame, &f->relay->arena);
+  struct span echo = l.fine && l.echo.len > 0 ? l.echo : SPAN("null");
+  struct ob_link *link = link_of(f);
+  if (!asks_nothing(&l) && (!l.fine || !l.action.ptr)) {
+    rg_log_line(&f->account->gate->log, RG_LOG_WARN,
+                "framework %s: a frame of %zu bytes is no action (byte %zu)", f->name, frame.len,
+                l.at);
+    front_refuse(f, echo, RG_RETCODE_REFUSED, span_of(fault_of(&l)));
+  } else if (!link) {
+    if (!asks_nothing(&l))
+      front_refuse(f, echo, RG_RETCODE_FAILED,
+                   SPAN("Replygate: the implementation is not connected"));
+  } else if (asks_nothing(&l)) {
+    ob_link_send(link, frame);
+  } else if (ob_action_kind(l.action, &f->relay->arena) == OB_ACTION_OTHER) {
+    pass(f, link, frame, &l);
+  } else {
+    judge(f, link, frame, &l);
+  }
+}
+
+void rg_passage_take(struct rg_front *f, struct span frame)
+{
+  enum { ARENA_KEEP = 256 * 1024 }; /* a large frame's memory is given back */
+  if (f->role == RG_FRONT_EVENT) {
+    front_refuse(f, SPAN("null"), RG_RETCODE_REFUSED,
+                 SPAN("Replygate: this is the /event connection; actions go to /api or /"));
+    return;
+  }
+  struct arena *arena = &f->relay->arena;
+  struct rg_relay *relay = f->relay;
+  take(f, frame);
+  if (arena->used > ARENA_KEEP)
+    arena_done(arena);
+  else
+    arena_reset(arena);
+  const struct ob_link *link = f->account->link;
+  if (!f->dropped && link && ob_link_waiting(link) > LINK_FULL) {
+    rg_front_pause(f, true);
+    rg_relay_look_later(relay);
+  }
+}

@@ -1,0 +1,19 @@
+/* passage: a framework's action on its way down, and its answer on the way back: judged, sent,
+ * answered with the framework's own echo, within 50 s whatever happens. Service thread only. */
+#ifndef PLUGIN_PASSAGE_H
+#define PLUGIN_PASSAGE_H
+
+#include "plugin/front.h"
+
+enum {
+  /* Koishi and most bots wait for 60 s. */
+  RG_PASSAGE_MS = 50 * 1000,
+  RG_RETCODE_FAILED = 1200, /* what NapCat and LLBot call a failure that is nobody's mistake */
+};
+
+/* One frame from a framework. Lent for the call. */
+void rg_passage_take(struct rg_front *f, struct span frame);
+/* The framework is gone: nobody waits for its answers; what was begun goes on. */
+void rg_passage_orphan(struct rg_front *f);
+
+#endif

@@ -1,0 +1,644 @@
+/* The gate between scripted frameworks and a scripted implementation, over real sockets. */
+#include "plugin/relay.h"
+
+#include <criterion/criterion.h>
+
+#include "tests/lib/bot.h"
+
+enum { LONG_MS = 8000, SHORT_MS = 300 };
+
+#define FAST "groups:\n  default:\n    pace: {min: 0.01, max: 0.02, per_char: 0.001}\n"
+#define TEXT(t)                                                                                    \
+  "{\\\"segments\\\":[{\\\"type\\\":\\\"text\\\",\\\"data\\\":{\\\"text\\\":\\\"" t "\\\"}}]}"
+
+/* A group message as NapCat sends it. */
+#define EVENT(id, group, segments)                                                                 \
+  "{\"time\":1,\"self_id\":10001,\"post_type\":\"message\",\"message_type\":\"group\","            \
+  "\"sub_type\":\"normal\",\"message_id\":" id ",\"group_id\":" group                              \
+  ",\"user_id\":10002,\"message\":[" segments                                                      \
+  "],\"raw_message\":\"\",\"sender\":{\"user_id\":10002,\"role\":\"member\"}}"
+#define WORDS(t) "{\"type\":\"text\",\"data\":{\"text\":\"" t "\"}}"
+#define AT_BOT "{\"type\":\"at\",\"data\":{\"qq\":\"10001\"}}"
+
+/* ---- a framework ---- */
+
+struct framework {
+  int fd;
+  bool dialled; /* it dialled the gate: it masks */
+  struct peer_in *in;
+  char head[4096];
+};
+
+static unsigned free_port(void)
+{
+  unsigned port;
+  close(peer_listen(&port));
+  return port;
+}
+
+static struct framework *framework_new(int fd, bool dialled)
+{
+  struct framework *f = calloc(1, sizeof *f);
+  f->fd = fd;
+  f->dialled = dialled;
+  f->in = malloc(sizeof *f->in);
+  peer_in_init(f->in, !dialled);
+  return f;
+}
+
+static struct framework *framework_dial(unsigned port, const char *path, const char *headers)
+{
+  char head[4096];
+  int fd = peer_dial(port, path, headers, head, sizeof head);
+  cr_assert_geq(fd, 0);
+  struct framework *f = framework_new(fd, true);
+  strcpy(f->head, head);
+  return f;
+}
+
+static bool framework_in(const struct framework *f)
+{
+  return strncmp(f->head, "HTTP/1.1 101", 12) == 0;
+}
+
+static void framework_close(struct framework *f)
+{
+  if (!f) return;
+  close(f->fd);
+  peer_in_done(f->in);
+  free(f->in);
+  free(f);
+}
+
+/* The next text frame within ms, lent until the next call; NULL: none. */
+static const char *framework_next(struct framework *f, int ms)
+{
+  static char text[1 << 16];
+  uint64_t end = ob_now_ms() + ms;
+  for (;;) {
+    uint64_t now = ob_now_ms();
+    if (f->in->rest.len == 0 && (now >= end || !peer_wait(f->fd, POLLIN, (int)(end - now))))
+      return NULL;
+    enum ob_frame_kind kind = peer_next(f->in, f->fd);
+    if (kind == OB_FRAME_MORE || kind == OB_FRAME_CLOSE) return NULL;
+    if (kind != OB_FRAME_TEXT) continue;
+    struct span payload = f->in->frames.payload;
+    cr_assert_lt(payload.len, sizeof text);
+    memcpy(text, payload.ptr, payload.len);
+    text[payload.len] = '\0';
+    return text;
+  }
+}
+
+/* The next one that is no meta event. */
+static const char *framework_word(struct framework *f, int ms)
+{
+  const char *text;
+  do text = framework_next(f, ms);
+  while (text && strstr(text, "\"meta_event\""));
+  return text;
+}
+
+static void framework_send(struct framework *f, const char *text)
+{
+  peer_text(f->fd, f->dialled, text);
+}
+
+static const char *framework_ask(struct framework *f, const char *text)
+{
+  framework_send(f, text);
+  return framework_word(f, LONG_MS);
+}
+
+/* ---- the gate ---- */
+
+struct relay {
+  struct stage stage;
+  unsigned port;
+};
+
+static void relay_open_as(struct relay *r, const char *more_relay, const char *rest)
+{
+  char config[4096];
+  r->port = free_port();
+  snprintf(config, sizeof config, "relay:\n  listen: 127.0.0.1:%u\n%s%s", r->port, more_relay,
+           rest);
+  stage_open(&r->stage, "NapCat.Onebot", config, false);
+  stage_ready(&r->stage);
+}
+
+static void relay_open(struct relay *r)
+{
+  relay_open_as(r, "", FAST);
+}
+
+static bool has(const char *text, const char *what)
+{
+  return text && strstr(text, what);
+}
+
+static const char *call_params(struct relay *r, size_t i)
+{
+  return i < bot_count(r->stage.bot) ? r->stage.bot->calls[i].params : "(no call)";
+}
+
+/* ---- who may come ---- */
+
+Test(relay, paths_say_which_account_is_meant)
+{
+  static const struct {
+    const char *path, *headers;
+    bool in;
+  } rows[] = {
+    { "/", "", true },
+    { "/main", "", true },
+    { "/main/", "", true },
+    { "/10001", "", true },
+    { "/main/api", "", true },
+    { "/10001/event/", "", true },
+    { "/api", "", true },
+    { "/event", "", true },
+    { "/", "X-Self-ID: 10001\r\n", true },
+    { "/", "X-Self-ID: 10002\r\n", false },
+    { "/other", "", false },
+    { "/main/other", "", false },
+    { "/main/api/x", "", false },
+  };
+  struct relay r;
+  relay_open(&r);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct framework *f = framework_dial(r.port, rows[i].path, rows[i].headers);
+    cr_expect_eq(framework_in(f), rows[i].in, "%s %s: %s", rows[i].path, rows[i].headers, f->head);
+    framework_close(f);
+  }
+  stage_close(&r.stage);
+}
+
+Test(relay, several_endpoints_are_listed_to_who_names_none)
+{
+  struct relay r;
+  relay_open(&r);
+  unsigned port = r.port;
+  FILE *f = fopen(r.stage.config, "w");
+  fprintf(f,
+          "language: en\nendpoints:\n  one: {connect: 'ws://127.0.0.1:%u'}\n  two: {connect: "
+          "'ws://127.0.0.1:1'}\nrelay:\n  listen: 127.0.0.1:%u\n",
+          r.stage.bot->port, port);
+  fclose(f);
+  char why[512];
+  cr_assert_eq(rg_gate_reload(r.stage.gate, why, sizeof why), RG_OK, "%s", why);
+  struct framework *a = framework_dial(port, "/", "");
+  cr_expect(has(a->head, "HTTP/1.1 404"), "%s", a->head);
+  char body[512] = "";
+  usleep(100000);
+  ssize_t n = recv(a->fd, body, sizeof body - 1, MSG_DONTWAIT);
+  cr_expect(n > 0 && has(body, "/one /two"), "%s", body);
+  framework_close(a);
+  a = framework_dial(port, "/two", "");
+  cr_expect(framework_in(a));
+  framework_close(a);
+  stage_close(&r.stage);
+}
+
+Test(relay, tokens)
+{
+  static const struct {
+    const char *path, *headers, *status;
+  } rows[] = {
+    { "/", "", "HTTP/1.1 401" },
+    { "/", "Authorization: Bearer wrong\r\n", "HTTP/1.1 403" },
+    { "/", "Authorization: Bearer secrets\r\n", "HTTP/1.1 403" },
+    { "/", "Authorization: Bearer secret\r\n", "HTTP/1.1 101" },
+    { "/", "Authorization: Token secret\r\n", "HTTP/1.1 101" },
+    { "/?access_token=secret", "", "HTTP/1.1 101" },
+    { "/?access_token=x", "", "HTTP/1.1 403" },
+  };
+  struct relay r;
+  relay_open_as(&r, "  access_token: secret\n", FAST);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct framework *f = framework_dial(r.port, rows[i].path, rows[i].headers);
+    cr_expect(has(f->head, rows[i].status), "%s %s: %s", rows[i].path, rows[i].headers, f->head);
+    framework_close(f);
+  }
+  stage_close(&r.stage);
+}
+
+Test(relay, a_fresh_connection_is_greeted)
+{
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/event", ""),
+                   *api = framework_dial(r.port, "/api", "");
+  const char *text = framework_next(f, LONG_MS);
+  cr_expect(has(text, "\"self_id\":10001") && has(text, "\"lifecycle\",\"sub_type\":\"connect\""),
+            "%s", text);
+  text = framework_next(f, LONG_MS);
+  cr_expect(has(text, "\"heartbeat\"") && has(text, "\"online\":true"), "%s", text);
+  cr_expect_null(framework_next(api, SHORT_MS), "/api gets no events");
+  framework_close(f);
+  framework_close(api);
+  stage_close(&r.stage);
+}
+
+/* ---- events ---- */
+
+Test(relay, events_come_byte_for_byte_to_every_framework)
+{
+  static const char *const rows[] = {
+    EVENT("1", "123", WORDS("hello")),
+    "{ \"post_type\" : \"notice\",\t\"x\":1.50e3, \"self_id\":10001 }",
+    "{\"unknown\":[null,true]}",
+    EVENT("2", "123", AT_BOT "," WORDS(" \\u4f60 /x")),
+  };
+  struct relay r;
+  relay_open(&r);
+  struct framework *a = framework_dial(r.port, "/", ""), *b = framework_dial(r.port, "/main", "");
+  usleep(100000);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) bot_send(r.stage.bot, rows[i]);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *text = framework_word(a, LONG_MS);
+    cr_expect(text && strcmp(text, rows[i]) == 0, "a %zu: %s", i, text);
+    text = framework_word(b, LONG_MS);
+    cr_expect(text && strcmp(text, rows[i]) == 0, "b %zu: %s", i, text);
+  }
+  bot_send(r.stage.bot, "{\"time\":1,\"self_id\":10001,\"post_type\":\"message\",\"message_type\":"
+                        "\"group\",\"message_id\":7,\"group_id\":123,\"user_id\":10009,\"message\":"
+                        "\"/gate status\",\"sender\":{\"role\":\"member\"}}");
+  cr_expect(bot_called(r.stage.bot, 1, LONG_MS), "the command is answered");
+  cr_expect_null(framework_word(a, SHORT_MS), "and reaches no framework");
+  framework_close(a);
+  framework_close(b);
+  stage_close(&r.stage);
+}
+
+Test(relay, a_framework_that_takes_nothing_is_let_go_and_the_others_go_on)
+{
+  struct relay r;
+  relay_open(&r);
+  struct framework *slow = framework_dial(r.port, "/", ""), *good = framework_dial(r.port, "/", "");
+  usleep(100000);
+  enum { SIZE = 1 << 20, COUNT = 80 };
+  char *big = malloc(SIZE + 64);
+  int n = sprintf(big, "{\"post_type\":\"notice\",\"x\":\"");
+  memset(big + n, 'x', SIZE);
+  strcpy(big + n + SIZE, "\"}");
+  size_t got = 0;
+  for (int i = 0; i < COUNT; i++) {
+    bot_send(r.stage.bot, big);
+    while (got < (size_t)i + 1 && peer_wait(good->fd, POLLIN, LONG_MS)) {
+      enum ob_frame_kind kind = peer_next(good->in, good->fd);
+      if (kind == OB_FRAME_MORE) break;
+      got += kind == OB_FRAME_TEXT && good->in->frames.payload.len > SIZE;
+    }
+  }
+  cr_expect_eq(got, COUNT);
+  cr_expect(keeper_logged(r.stage.keeper, "it takes nothing"), "%s", r.stage.keeper->log.ptr);
+  free(big);
+  framework_close(slow);
+  framework_close(good);
+  stage_close(&r.stage);
+}
+
+/* ---- actions ---- */
+
+Test(relay, echoes_come_back_byte_for_byte)
+{
+  static const char *const echoes[] = {
+    "1",
+    "-1.50e3",
+    "\"x\"",
+    "\"\\u4f60\\/\"",
+    "null",
+    "true",
+    "{ \"a\" : [1, 2] }",
+    "[1,{}]",
+    "\"\"",
+    "18446744073709551616",
+  };
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  for (size_t i = 0; i < sizeof echoes / sizeof *echoes; i++) {
+    char action[256], wanted[256];
+    snprintf(action, sizeof action, "{\"action\":\"get_x\",\"params\":{ \"a\":1},\"echo\":%s}",
+             echoes[i]);
+    snprintf(wanted, sizeof wanted, "\"echo\":%s}", echoes[i]);
+    const char *text = framework_ask(f, action);
+    cr_expect(has(text, wanted) && has(text, "\"status\":\"ok\""), "%s: %s", echoes[i], text);
+    cr_expect_str_eq(call_params(&r, i), "{ \"a\":1}", "params pass as they are");
+  }
+  const char *text = framework_ask(f, "{\"action\":\"get_y\"}");
+  cr_expect(has(text, "\"echo\":null"), "%s", text);
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+Test(relay, messages_are_judged)
+{
+  static const struct {
+    const char *label, *action, *called, *params, *answer;
+  } rows[] = {
+    { "a plain one",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[" WORDS(
+          "hi") "]},\"echo\":1}",
+      "send_group_msg", "\"text\":\"hi\"", "\"message_id\":1000" },
+    { "a string, a suffix, an id as text",
+      "{\"action\":\"send_msg_async\",\"params\":{\"group_id\":\"123\",\"message\":\"hi\"},"
+      "\"echo\":2}",
+      "send_group_msg", "{\"group_id\":123,\"message\":[{\"type\":\"text\"", "\"echo\":2" },
+    { "a canonical mention",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
+      "\"mention\","
+      "\"data\":{\"target\":\"10002\"}}]},\"echo\":3}",
+      "send_group_msg", "{\"type\":\"at\",\"data\":{\"qq\":\"10002\"}}", "\"status\":\"ok\"" },
+    { "a tool call",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"<tool_call>{"
+      "\\\"name\\\":\\\"a\\\",\\\"arguments\\\":{}}</tool_call>\"},\"echo\":4}",
+      NULL, NULL, "\"retcode\":1400" },
+    { "a raw packet", "{\"action\":\"send_packet\",\"params\":{},\"echo\":5}", NULL, NULL,
+      "\"retcode\":1400" },
+    { "a disguise", "{\"action\":\" Send_Group_Msg\",\"params\":{},\"echo\":6}", NULL, NULL,
+      "\"retcode\":1400" },
+    { "doubled keys", "{\"action\":\"get_x\",\"action\":\"send_packet\",\"params\":{},\"echo\":7}",
+      NULL, NULL, "\"retcode\":1400" },
+    { "an action under another name", "{\"Action\":\"send_group_msg\",\"params\":{}}", NULL, NULL,
+      "\"retcode\":1400" },
+    { "more members than it needs", "{\"action\":\"get_z\",\"Params\":{\"a\":1},\"echo\":8}",
+      "get_z", "{}", "\"echo\":8" },
+    { "no JSON", "hello", NULL, NULL, "\"retcode\":1400" },
+    { "no object", "[1]", NULL, NULL, "\"retcode\":1400" },
+    { "an unsound reply",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"{\\\"messages\\\":"
+      "[{\\\"segments\\\":[{\\\"type\\\":\\\"nope\\\"}]}]}\"},\"echo\":9}",
+      NULL, NULL, "$.params.message[0]" },
+    { "technical text",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"use {\\\"a\\\":1} "
+      "and "
+      "[1]\"},\"echo\":10}",
+      "send_group_msg", "use {\\\"a\\\":1}", "\"status\":\"ok\"" },
+  };
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  size_t calls = 0;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *text = framework_ask(f, rows[i].action);
+    cr_expect(has(text, rows[i].answer), "%s: %s", rows[i].label, text);
+    if (rows[i].called) {
+      cr_expect(bot_call_has(r.stage.bot, calls, rows[i].called, rows[i].params), "%s: %s %s",
+                rows[i].label, r.stage.bot->calls[calls].action, call_params(&r, calls));
+      calls++;
+    }
+    cr_assert_eq(bot_count(r.stage.bot), calls, "%s", rows[i].label);
+  }
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+static struct bot_answer answer_errors(struct bot *bot, const struct bot_call *call)
+{
+  (void)bot;
+  if (strcmp(call->action, "send_group_msg") == 0)
+    return (struct bot_answer) { .kind = BOT_TEXT,
+                                 .text = "\"status\":\"failed\",\"retcode\":120,\"data\":null,"
+                                         "\"message\":\"muted\"" };
+  return (struct bot_answer) { .kind = BOT_OK };
+}
+
+Test(relay, errors_of_the_implementation_are_its_own)
+{
+  struct relay r;
+  relay_open(&r);
+  r.stage.bot->answer = answer_errors;
+  struct framework *f = framework_dial(r.port, "/", "");
+  const char *text = framework_ask(f, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":1,"
+                                      "\"message\":\"a\"},\"echo\":\"e\"}");
+  cr_expect_str_eq(text,
+                   "{\"status\":\"failed\",\"retcode\":120,\"data\":null,\"message\":\"muted\","
+                   "\"echo\":\"e\"}");
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+#define REPLY_TEXT                                                                                 \
+  "{\\\"messages\\\":[" TEXT("one") "," TEXT("two") "],\\\"reaction\\\":\\\"76\\\"}"
+
+Test(relay, a_reply_as_text_is_delivered_as_that_reply)
+{
+  static const struct {
+    const char *label, *message, *reacts_on; /* NULL: no reaction */
+  } rows[] = {
+    { "quoted",
+      "[{\"type\":\"reply\",\"data\":{\"id\":\"55\"}},{\"type\":\"text\",\"data\":{\"text\":"
+      "\"" REPLY_TEXT "\"}}]",
+      "\"message_id\":55" },
+    { "fenced and quoted",
+      "[{\"type\":\"reply\",\"data\":{\"id\":\"55\"}},{\"type\":\"text\",\"data\":{\"text\":"
+      "\"```json\\n" REPLY_TEXT "\\n```\"}}]",
+      "\"message_id\":55" },
+    { "not quoted", "\"" REPLY_TEXT "\"", NULL },
+  };
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  size_t at = 0;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char action[2048], id[64];
+    snprintf(action, sizeof action,
+             "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":%s},\"echo\":"
+             "\"q\"}",
+             rows[i].message);
+    const char *text = framework_ask(f, action);
+    bool reacts = rows[i].reacts_on;
+    snprintf(id, sizeof id, "\"message_id\":%zu", 1000 + at + reacts);
+    cr_expect(has(text, id) && has(text, "\"echo\":\"q\""), "%s: %s", rows[i].label, text);
+    cr_assert(bot_called(r.stage.bot, at + 2 + reacts, LONG_MS), "%s", rows[i].label);
+    if (reacts)
+      cr_expect(bot_call_has(r.stage.bot, at, "set_msg_emoji_like", rows[i].reacts_on), "%s: %s",
+                rows[i].label, call_params(&r, at));
+    at += reacts;
+    cr_expect(bot_call_has(r.stage.bot, at, "send_group_msg", "one"), "%s", rows[i].label);
+    cr_expect_eq(has(call_params(&r, at), "\"reply\""), reacts, "%s: %s", rows[i].label,
+                 call_params(&r, at));
+    cr_expect(bot_call_has(r.stage.bot, at + 1, "send_group_msg", "two"), "%s", rows[i].label);
+    at += 2;
+  }
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+static void ask_reply(struct framework *f)
+{
+  framework_ask(
+      f, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"" REPLY_TEXT
+         "\"},\"echo\":1}");
+}
+
+Test(relay, the_only_mention_gets_the_reaction)
+{
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  bot_send(r.stage.bot, EVENT("61", "123", AT_BOT "," WORDS("hi")));
+  bot_send(r.stage.bot, EVENT("62", "123", WORDS("nothing to do with it")));
+  bot_send(r.stage.bot, EVENT("63", "999", AT_BOT));
+  for (int i = 0; i < 3; i++) cr_assert(framework_word(f, LONG_MS));
+  ask_reply(f);
+  cr_assert(bot_called(r.stage.bot, 3, LONG_MS));
+  cr_expect(bot_call_has(r.stage.bot, 0, "set_msg_emoji_like", "\"message_id\":61"), "%s",
+            call_params(&r, 0));
+  bot_send(r.stage.bot, EVENT("64", "123", AT_BOT));
+  cr_assert(framework_word(f, LONG_MS));
+  ask_reply(f);
+  cr_assert(bot_called(r.stage.bot, 5, LONG_MS));
+  usleep(100000);
+  cr_expect_eq(bot_count(r.stage.bot), 5, "two mentions: nobody can tell which is meant");
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+Test(relay, what_comes_after_a_reply_waits_for_it)
+{
+  struct relay r;
+  relay_open_as(&r, "", "groups:\n  default:\n    pace: {min: 0.3, max: 0.3, per_char: 0}\n");
+  struct framework *f = framework_dial(r.port, "/", "");
+  ask_reply(f);
+  framework_ask(
+      f, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"three\"},"
+         "\"echo\":2}");
+  cr_assert(bot_called(r.stage.bot, 3, LONG_MS));
+  cr_expect(bot_call_has(r.stage.bot, 1, "send_group_msg", "two"));
+  cr_expect(bot_call_has(r.stage.bot, 2, "send_group_msg", "three"));
+  cr_expect_geq(r.stage.bot->calls[1].at_ms - r.stage.bot->calls[0].at_ms, 250, "at its pace");
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+Test(relay, switched_off_and_observed)
+{
+  static const char call[] =
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"<tool_call>{"
+      "\\\"name\\\":\\\"a\\\",\\\"arguments\\\":{}}</tool_call>\"},\"echo\":4}";
+  static const struct {
+    const char *settings, *answer, *log;
+  } rows[] = {
+    { "{enabled: false}", "\"status\":\"ok\"", NULL },
+    { "{enabled: false, off_means: mute}", "\"retcode\":1400", "held back" },
+    { "{mode: observe}", "\"status\":\"ok\"", "let through" },
+    { "{mode: enforce}", "\"retcode\":1400", "held back" },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char rest[256];
+    struct relay r;
+    snprintf(rest, sizeof rest, "groups:\n  default: %s\n", rows[i].settings);
+    relay_open_as(&r, "", rest);
+    struct framework *f = framework_dial(r.port, "/", "");
+    const char *text = framework_ask(f, call);
+    cr_expect(has(text, rows[i].answer), "%s: %s", rows[i].settings, text);
+    if (rows[i].log) cr_expect(keeper_logged(r.stage.keeper, rows[i].log), "%s", rows[i].settings);
+    framework_close(f);
+    stage_close(&r.stage);
+  }
+}
+
+static struct bot_answer answer_late(struct bot *bot, const struct bot_call *call)
+{
+  (void)bot, (void)call;
+  return (struct bot_answer) { .kind = BOT_OK, .delay_ms = 300 };
+}
+
+Test(relay, a_framework_that_dies_loses_only_its_answer)
+{
+  struct relay r;
+  relay_open(&r);
+  r.stage.bot->answer = answer_late;
+  struct framework *a = framework_dial(r.port, "/", ""), *b = framework_dial(r.port, "/", "");
+  framework_send(
+      a, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"" REPLY_TEXT
+         "\"},\"echo\":1}");
+  framework_send(a, "{\"action\":\"get_x\",\"echo\":2}");
+  cr_assert(bot_called(r.stage.bot, 1, LONG_MS));
+  framework_close(a);
+  const char *text = framework_ask(b, "{\"action\":\"get_y\",\"echo\":\"b\"}");
+  cr_expect(has(text, "\"echo\":\"b\""), "%s", text);
+  cr_assert(bot_called(r.stage.bot, 4, LONG_MS), "what was begun goes on");
+  framework_close(b);
+  stage_close(&r.stage);
+}
+
+static struct bot_answer answer_drop(struct bot *bot, const struct bot_call *call)
+{
+  (void)bot, (void)call;
+  return (struct bot_answer) { .kind = BOT_DROP };
+}
+
+Test(relay, an_implementation_that_dies_is_told_and_comes_back)
+{
+  struct relay r;
+  relay_open(&r);
+  r.stage.bot->answer = answer_drop;
+  struct framework *f = framework_dial(r.port, "/", "");
+  const char *text = framework_ask(f, "{\"action\":\"get_x\",\"echo\":1}");
+  cr_expect(has(text, "\"status\":\"failed\"") && has(text, "\"echo\":1"), "%s", text);
+  text = framework_ask(f, "{\"action\":\"get_x\",\"echo\":2}");
+  cr_expect(has(text, "not connected") && has(text, "\"echo\":2"), "%s", text);
+  r.stage.bot->answer = NULL;
+  stage_ready(&r.stage);
+  text = framework_ask(f, "{\"action\":\"get_x\",\"echo\":3}");
+  cr_expect(has(text, "\"status\":\"ok\""), "%s", text);
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+Test(relay, frameworks_are_dialled_as_napcat_does)
+{
+  struct relay r;
+  char more[256], head[4096], value[256];
+  unsigned port;
+  int listening = peer_listen(&port);
+  snprintf(more, sizeof more,
+           "  connect: [{url: 'ws://127.0.0.1:%u/onebot/v11/ws', access_token: abc}]\n", port);
+  relay_open_as(&r, more, FAST);
+  int fd = peer_accept(listening);
+  peer_read_head(fd, head, sizeof head);
+  cr_expect(has(head, "GET /onebot/v11/ws HTTP/1.1"), "%s", head);
+  static const char *const headers[][2] = { { "X-Self-ID: ", "10001" },
+                                            { "X-Client-Role: ", "Universal" },
+                                            { "Authorization: ", "Bearer abc" },
+                                            { "User-Agent: ", "OneBot/11" } };
+  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+    const char *given = peer_header(head, headers[i][0], value, sizeof value);
+    cr_expect(given && strcmp(given, headers[i][1]) == 0, "%s: %s", headers[i][0], given);
+  }
+  peer_accept_upgrade(fd, head);
+  struct framework *f = framework_new(fd, false);
+  cr_expect(has(framework_next(f, LONG_MS), "lifecycle"));
+  const char *text = framework_ask(f, "{\"action\":\"get_x\",\"echo\":\"r\"}");
+  cr_expect(has(text, "\"echo\":\"r\"") && has(text, "\"ok\""), "%s", text);
+  bot_send(r.stage.bot, EVENT("1", "123", WORDS("up")));
+  cr_expect_str_eq(framework_word(f, LONG_MS), EVENT("1", "123", WORDS("up")));
+  framework_close(f);
+  fd = peer_accept(listening);
+  cr_expect_geq(fd, 0, "it is dialled again");
+  close(fd);
+  close(listening);
+  stage_close(&r.stage);
+}
+
+Test(relay, quick_operations_keep_their_form)
+{
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  const char *text = framework_ask(
+      f,
+      "{\"action\":\".handle_quick_operation\",\"params\":{\"context\":{\"message_type\":\"group\","
+      "\"group_id\":123,\"user_id\":10002,\"message_id\":9},\"operation\":{\"reply\":\"hi\"}},"
+      "\"echo\":1}");
+  cr_expect(has(text, "\"ok\""), "%s", text);
+  cr_expect(
+      bot_call_has(r.stage.bot, 0, ".handle_quick_operation", "\"reply\":[{\"type\":\"text\""),
+      "%s", call_params(&r, 0));
+  framework_close(f);
+  stage_close(&r.stage);
+}
