@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "onebot/canonical.h"
 #include "onebot/id.h"
 #include "onebot/wire.h"
 #include "schema/residue.h"
@@ -76,9 +77,11 @@ static bool is_object(const struct schema_node *segment)
 }
 
 /* One segment that is neither text nor reply nor node. */
-static bool other_segment(struct ob_inspect *in, const struct schema_node *segment,
+static bool other_segment(struct ob_inspect *in, const struct schema_node *given,
                           struct ob_compose *c)
 {
+  const struct schema_node *segment = ob_canonical_native(given, in->arena);
+  if (segment != given) in->changed = true;
   struct span name = schema_tree_string(schema_tree_get(segment, "type"));
   enum ob_native type = type_of(segment);
   if (type == OB_NODE)

@@ -351,6 +351,22 @@ Test(relay, messages_are_judged)
       "\"mention\","
       "\"data\":{\"target\":\"10002\"}}]},\"echo\":3}",
       "send_group_msg", "{\"type\":\"at\",\"data\":{\"qq\":\"10002\"}}", "\"status\":\"ok\"" },
+    { "a canonical picture",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
+      "\"image\","
+      "\"data\":{\"media\":{\"kind\":\"base64\",\"value\":\"aGk=\"}}}]},\"echo\":3}",
+      "send_group_msg", "\"file\":\"base64://aGk=\"", "\"status\":\"ok\"" },
+    { "a canonical voice",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
+      "\"audio\","
+      "\"data\":{\"media\":{\"kind\":\"url\",\"value\":\"https://example.com/"
+      "a.mp3\"}}}]},\"echo\":3}",
+      "send_group_msg", "\"type\":\"record\"", "\"status\":\"ok\"" },
+    { "canonical buttons",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
+      "\"keyboard\","
+      "\"data\":{\"rows\":[[{\"label\":\"A\",\"payload\":\"a\"}]]}}]},\"echo\":3}",
+      "send_group_msg", "1. A", "\"status\":\"ok\"" },
     { "a tool call",
       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"<tool_call>{"
       "\\\"name\\\":\\\"a\\\",\\\"arguments\\\":{}}</tool_call>\"},\"echo\":4}",
