@@ -333,6 +333,7 @@ static void take_unopened(struct search *s, size_t at)
 static size_t find_key(struct span text, const char *word)
 {
   struct span needle = span_of(word);
+  if (text.len <= needle.len) return text.len;
   for (size_t at = 0; at < text.len;) {
     size_t n = span_find((struct span) { text.ptr + at, text.len - at }, needle);
     if (n == text.len - at) break;

@@ -138,6 +138,8 @@ static bool read_quoted(struct span text, size_t at, struct span *ret, size_t *r
 
 static unsigned key_bit(struct span key)
 {
+  if (key.len == 0 || !memchr("nNaAkKtTpPiIrRfFdD", key.ptr[0], 18))
+    return 0; /* the first letters */
   char word[16];
   size_t len = 0;
   for (size_t i = 0; i < key.len; i++) {

@@ -2,9 +2,9 @@
 
 #include "schema/markup.h"
 
-#if defined(__SSE2__) && !defined(SCHEMA_PORTABLE)
-#  include <emmintrin.h>
-#  define GLANCE_SSE2 1
+#if defined(__x86_64__) && !defined(SCHEMA_PORTABLE)
+#  include <immintrin.h>
+#  define GLANCE_AVX2 1
 #endif
 
 /* Bytes that begin something; all others are passed over:
@@ -158,9 +158,39 @@ static unsigned judge_trigger(struct span text, size_t at)
 
 enum { SECRET_MIN = 15 }; /* the shortest secret with its prefix; see leak.c */
 
-#ifdef GLANCE_SSE2
+/* A call in Python's syntax ends in a bracket and has an equals sign. */
+static bool ends_like_call(struct span text)
+{
+  struct span t = span_trim(text);
+  return t.len && (t.ptr[t.len - 1] == ')' || t.ptr[t.len - 1] == ']');
+}
 
-typedef unsigned char bytes16 __attribute__((vector_size(16)));
+unsigned schema_glance_portable(struct span text)
+{
+  unsigned seen = 0;
+  bool equals = false;
+  size_t run = 0;
+  for (size_t at = 0; at < text.len; at++) {
+    unsigned char c = (unsigned char)text.ptr[at];
+    run = is_token_char(c) ? run + 1 : 0;
+    if (run >= SECRET_MIN) seen |= SCHEMA_GLANCE_SECRET;
+    equals = equals || c == '=';
+    if (is_trigger(c)) seen |= judge_trigger(text, at);
+  }
+  return seen | (equals && ends_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
+}
+
+static uint32_t block_portable(struct span text, size_t at)
+{
+  uint32_t mask = 0;
+  for (size_t i = 0; i < 32 && at + i < text.len; i++)
+    if (is_trigger((unsigned char)text.ptr[at + i])) mask |= (uint32_t)1 << i;
+  return mask;
+}
+
+#ifdef GLANCE_AVX2
+
+#  define AVX2 __attribute__((target("avx2")))
 
 /* Whether the run of token characters around byte at is as long as a secret. */
 static bool is_long_run(struct span text, size_t at)
@@ -173,86 +203,94 @@ static bool is_long_run(struct span text, size_t at)
   return end - begin >= SECRET_MIN;
 }
 
-static inline unsigned mask_of(bytes16 v)
+/* 32 bytes of text from byte at on, with zeros behind its end. */
+AVX2 static inline __m256i load(struct span text, size_t at)
 {
-  return (unsigned)_mm_movemask_epi8((__m128i)v);
+  char block[32] = { 0 };
+  if (text.len - at >= sizeof block) return _mm256_loadu_si256((const __m256i *)(text.ptr + at));
+  memcpy(block, text.ptr + at, text.len - at);
+  return _mm256_loadu_si256((const __m256i *)block);
 }
 
-static inline unsigned trigger_mask(bytes16 v)
+/* Bits of the bytes at which something may begin. A table for each half of a byte gives classes, of
+ * which both have to agree: 1 to 8 are the triggers in ASCII, with | beside them; 16, 32 and 64 the
+ * first, second and third byte of the brackets beyond ASCII, with a few others of CJK. */
+AVX2 static inline unsigned trigger_mask(__m256i v)
 {
-  return mask_of((bytes16)((v == '<') | (v == '&') | ((v | 0x20) == '{') | (v == '\\') |
-                           (v == '`') | (v == ':') | (v == '=') | ((v & 0xFE) == 0xE2) |
-                           (v == 0xEF)));
+  const __m256i low = _mm256_setr_epi8(8 | 32 | 64, 64, 16, 16, 0, 0, 1, 32, 64, 64, 2 | 64, 4,
+                                       2 | 4 | 32 | 64, 2, 0, 16 | 32, 8 | 32 | 64, 64, 16, 16, 0,
+                                       0, 1, 32, 64, 64, 2 | 64, 4, 2 | 4 | 32 | 64, 2, 0, 16 | 32);
+  const __m256i high =
+      _mm256_setr_epi8(0, 0, 1, 2, 0, 4, 8, 4, 32 | 64, 32 | 64, 64, 32 | 64, 0, 0, 16, 0, 0, 0, 1,
+                       2, 0, 4, 8, 4, 32 | 64, 32 | 64, 64, 32 | 64, 0, 0, 16, 0);
+  const __m256i nibble = _mm256_set1_epi8(0x0F);
+  __m256i classes = _mm256_and_si256(
+      _mm256_shuffle_epi8(low, _mm256_and_si256(v, nibble)),
+      _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble)));
+  __m256i others = _mm256_cmpeq_epi8(_mm256_and_si256(classes, nibble), _mm256_setzero_si256());
+  unsigned first = (unsigned)_mm256_movemask_epi8(_mm256_slli_epi16(classes, 3));
+  unsigned second = (unsigned)_mm256_movemask_epi8(_mm256_slli_epi16(classes, 2));
+  unsigned third = (unsigned)_mm256_movemask_epi8(_mm256_slli_epi16(classes, 1));
+  /* of a character that goes on in the next block only the first byte is known */
+  unsigned wide = first & (second >> 1 | 1u << 31) & (third >> 2 | 3u << 30);
+  return ~(unsigned)_mm256_movemask_epi8(others) | wide;
 }
 
-/* Letters, digits, - and _, and what stands between them in ASCII: a word and more. */
-static inline unsigned token_mask(bytes16 v)
+/* Bits at which eight bytes begin that are all of a word in ASCII, or stand in its range. */
+AVX2 static inline unsigned run_mask(__m256i v)
 {
-  return mask_of((bytes16)((bytes16)(v - '-') <= 'z' - '-'));
+  __m256i low = _mm256_sub_epi8(v, _mm256_set1_epi8('-'));
+  __m256i in = _mm256_cmpeq_epi8(_mm256_min_epu8(low, _mm256_set1_epi8('z' - '-')), low);
+  unsigned mask = (unsigned)_mm256_movemask_epi8(in);
+  mask &= mask >> 1;
+  mask &= mask >> 2;
+  return mask & mask >> 4;
 }
 
-unsigned schema_glance(struct span text)
+AVX2 static unsigned glance_avx2(struct span text)
 {
   const unsigned all = SCHEMA_GLANCE_MARKUP | SCHEMA_GLANCE_SECRET;
   unsigned seen = 0;
   bool equals = false;
-  for (size_t at = 0; at < text.len && seen != all; at += 16) {
-    bytes16 v = { 0 };
-    size_t left = text.len - at;
-    if (left >= 16)
-      memcpy(&v, text.ptr + at, 16);
-    else
-      memcpy(&v, text.ptr + at, left);
+  for (size_t at = 0; at < text.len && seen != all; at += 32) {
+    __m256i v = load(text, at);
     for (unsigned mask = trigger_mask(v); mask; mask &= mask - 1) {
       size_t hit = at + (size_t)__builtin_ctz(mask);
       equals = equals || text.ptr[hit] == '=';
       seen |= judge_trigger(text, hit);
     }
-    unsigned tokens = token_mask(v);
-    /* a run of 15 has eight characters on one side of a boundary of eight at least */
-    if ((tokens & 0xFF) == 0xFF && is_long_run(text, at)) seen |= SCHEMA_GLANCE_SECRET;
-    if ((tokens >> 8) == 0xFF && is_long_run(text, at + 8)) seen |= SCHEMA_GLANCE_SECRET;
+    /* a run of 15 has eight characters between two boundaries of eight */
+    for (unsigned runs = run_mask(v) & 0x01010101; runs; runs &= runs - 1)
+      if (is_long_run(text, at + (size_t)__builtin_ctz(runs))) seen |= SCHEMA_GLANCE_SECRET;
   }
-  struct span t = equals ? span_trim(text) : (struct span) { NULL, 0 };
-  bool call = t.len && (t.ptr[t.len - 1] == ')' || t.ptr[t.len - 1] == ']');
-  return seen | (call ? SCHEMA_GLANCE_MARKUP : 0);
+  return seen | (equals && ends_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
 }
 
-size_t schema_glance_next(struct span text, size_t at)
+AVX2 static uint32_t block_avx2(struct span text, size_t at)
 {
-  for (; text.len - at >= 16; at += 16) {
-    bytes16 v;
-    memcpy(&v, text.ptr + at, 16);
-    unsigned mask = trigger_mask(v);
-    if (mask) return at + (size_t)__builtin_ctz(mask);
-  }
-  while (at < text.len && !is_trigger((unsigned char)text.ptr[at])) at++;
-  return at;
+  return trigger_mask(load(text, at));
+}
+
+unsigned schema_glance(struct span text)
+{
+  return __builtin_cpu_supports("avx2") ? glance_avx2(text) : schema_glance_portable(text);
+}
+
+uint32_t schema_glance_block(struct span text, size_t at)
+{
+  return __builtin_cpu_supports("avx2") ? block_avx2(text, at) : block_portable(text, at);
 }
 
 #else
 
 unsigned schema_glance(struct span text)
 {
-  unsigned seen = 0;
-  bool equals = false;
-  size_t run = 0;
-  for (size_t at = 0; at < text.len; at++) {
-    unsigned char c = (unsigned char)text.ptr[at];
-    run = is_token_char(c) ? run + 1 : 0;
-    if (run >= SECRET_MIN) seen |= SCHEMA_GLANCE_SECRET;
-    equals = equals || c == '=';
-    if (is_trigger(c)) seen |= judge_trigger(text, at);
-  }
-  struct span t = equals ? span_trim(text) : (struct span) { NULL, 0 };
-  bool call = t.len && (t.ptr[t.len - 1] == ')' || t.ptr[t.len - 1] == ']');
-  return seen | (call ? SCHEMA_GLANCE_MARKUP : 0);
+  return schema_glance_portable(text);
 }
 
-size_t schema_glance_next(struct span text, size_t at)
+uint32_t schema_glance_block(struct span text, size_t at)
 {
-  while (at < text.len && !is_trigger((unsigned char)text.ptr[at])) at++;
-  return at;
+  return block_portable(text, at);
 }
 
 #endif

@@ -13,8 +13,34 @@ enum schema_glance {
 /* The bits of what may be in text. A bit that is not set is certain. Linear. */
 unsigned schema_glance(struct span text);
 
-/* The first byte of text from at on where a mark, a token, a call or an object might begin. */
-size_t schema_glance_next(struct span text, size_t at);
+/* The same a byte at a time: where the processor knows no other way, and to test against. */
+unsigned schema_glance_portable(struct span text);
+
+/* A walk over the bytes of text at which a mark, a token, a call or an object might begin. Begin
+ * with { .text = text, .block = SIZE_MAX }. */
+struct schema_glancer {
+  struct span text;
+  size_t block; /* the 32 bytes that mask belongs to begin here */
+  uint32_t mask;
+};
+
+/* Bits of such bytes among the 32 from byte at on. */
+uint32_t schema_glance_block(struct span text, size_t at);
+
+/* The first such byte from byte at on, text.len: none. */
+static inline size_t schema_glance_next(struct schema_glancer *g, size_t at)
+{
+  while (at < g->text.len) {
+    if (g->block != at - at % 32) {
+      g->block = at - at % 32;
+      g->mask = schema_glance_block(g->text, g->block);
+    }
+    uint32_t left = g->mask >> at % 32;
+    if (left) return at + (size_t)__builtin_ctz(left);
+    at = g->block + 32;
+  }
+  return g->text.len;
+}
 
 /* Whether one of the names that stand in square brackets may begin at byte at, behind the bracket. */
 bool schema_glance_square(struct span text, size_t at);

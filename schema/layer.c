@@ -140,7 +140,7 @@ bool schema_layer_decode(struct span text, struct arena *arena, struct span *ret
     *ret = schema_layer_unescape((struct span) { t.ptr + 1, t.len - 2 }, arena);
     return true;
   }
-  if (span_find(t, SPAN("{\\\"")) < t.len && !has_plain_quote(t)) {
+  if (!has_plain_quote(t) && span_find(t, SPAN("{\\\"")) < t.len) {
     *ret = schema_layer_unescape(t, arena);
     return true;
   }

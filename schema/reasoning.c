@@ -158,8 +158,8 @@ static bool next_mark(struct walk *w, struct found *ret)
 
 bool schema_reasoning_possible(struct span text)
 {
-  for (size_t at = schema_glance_next(text, 0); at < text.len;
-       at = schema_glance_next(text, at + 1)) {
+  struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
+  for (size_t at = 0; (at = schema_glance_next(&glancer, at)) < text.len; at++) {
     char next = at + 1 < text.len ? text.ptr[at + 1] : '\0';
     switch ((unsigned char)text.ptr[at]) {
     case '<': return true;
@@ -167,7 +167,7 @@ bool schema_reasoning_possible(struct span text)
       if (next == 'l' || next == '#') return true;
       break;
     case '[':
-      if (schema_glance_square(text, at + 1) && next != '{') return true;
+      if ((next == '/' || schema_is_word(next)) && schema_glance_square(text, at + 1)) return true;
       break;
     case 0xE2:
       if (starts_at(text, at, "◁")) return true;

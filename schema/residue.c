@@ -675,13 +675,14 @@ static bool walk_text(struct span text, bool around, size_t *retat)
     .opener = nowhere,
     .action_at = nowhere,
   };
+  struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
   for (size_t at = 0; at < text.len && w.found_at == nowhere;) {
     if (w.code_end && at >= w.here.len) {
       at = w.code_end;
       leave_code(&w);
       continue;
     }
-    size_t next = schema_glance_next(text, at);
+    size_t next = schema_glance_next(&glancer, at);
     if (w.code_end && next >= w.here.len)
       at = w.here.len;
     else

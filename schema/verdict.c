@@ -60,26 +60,44 @@ static void pass(struct judging *j, const struct schema_reply *reply)
   }
 }
 
-/* Whether escapes in text can hide a call: quotes, brackets, or the lines of an agent's step. */
-static bool may_hide_a_call(struct span text)
+/* Whether text is brackets, plain strings and colons behind quotes, as a reply that was cut mostly
+ * is: then no string and no escape can hide a call. */
+static bool is_plain_json(struct span text)
 {
-  bool lines = false;
-  for (size_t at = 0; at < text.len; at += 2) {
-    const char *slash = memchr(text.ptr + at, '\\', text.len - at);
-    if (!slash) break;
-    at = (size_t)(slash - text.ptr);
-    if (at + 1 < text.len && (slash[1] == '"' || slash[1] == 'u')) return true;
-    lines = true;
+  struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
+  for (size_t at = 0; (at = schema_glance_next(&glancer, at)) < text.len; at++) {
+    size_t inside;
+    switch (text.ptr[at]) {
+    case '[':
+      inside = at + 1;
+      if (inside < text.len && (text.ptr[inside] == '/' || schema_is_word(text.ptr[inside])))
+        return false;
+      break;
+    case '{':
+      inside = schema_skip_blank(text, at + 1);
+      if (inside < text.len && !memchr("\"}", text.ptr[inside], 2)) return false;
+      break;
+    case ':':
+      if (at == 0 || text.ptr[at - 1] != '"') return false;
+      break;
+    case '<':
+    case '&':
+    case '\\':
+    case '`':
+    case '=': return false;
+    default: break;
+    }
   }
-  return lines && (memchr(text.ptr, '<', text.len) || span_find(text, SPAN("ction")) < text.len ||
-                   span_find(text, SPAN("```tool")) < text.len);
+  return true;
 }
 
-/* Whether a string of the JSON that begins in text holds a call, up to where it stops being JSON. */
-static bool has_call_in_strings(struct judging *j, struct span text)
+/* Whether a string of the JSON that begins in text holds a call. *rettail is what is left of text
+ * where it stops being JSON. */
+static bool has_call_in_strings(struct judging *j, struct span text, struct span *rettail)
 {
   struct schema_json reader;
   const char *begin = memchr(text.ptr, '{', text.len);
+  *rettail = text;
   if (!begin) return false;
   struct span json = { begin, (size_t)(text.ptr + text.len - begin) };
   schema_json_init(&reader, json, j->arena, SCHEMA_DEPTH_SCHEMA, SCHEMA_JSON_STRICT);
@@ -90,6 +108,9 @@ static bool has_call_in_strings(struct judging *j, struct span text)
       return true;
     token = schema_json_next(&reader);
   }
+  size_t read = schema_json_offset(&reader);
+  if (token == SCHEMA_JSON_ERROR && reader.at < reader.error.at) read = reader.at;
+  *rettail = (struct span) { json.ptr + read, json.len - read };
   return false;
 }
 
@@ -110,12 +131,14 @@ static void correct(struct judging *j, struct span text, size_t base,
     refuse_call(j, base + at);
     return;
   }
-  if (has_call_in_strings(j, text)) {
+  if (is_plain_json(text)) return;
+  struct span tail;
+  if (has_call_in_strings(j, text, &tail)) {
     refuse_call(j, base);
     return;
   }
-  if (!may_hide_a_call(text)) return;
-  struct span plain = schema_layer_unescape(text, j->arena);
+  if (tail.len == 0 || !memchr(tail.ptr, '\\', tail.len)) return;
+  struct span plain = schema_layer_unescape(tail, j->arena);
   if (!plain.ptr)
     refuse_memory(j);
   else if (schema_residue_tool_call(plain, NULL))
@@ -127,8 +150,8 @@ static void correct_other(struct judging *j, struct span text, size_t base,
                           const struct schema_answer *answer)
 {
   size_t reach;
-  if (answer->begin < text.len && text.ptr[answer->begin] == '{' &&
-      schema_call_json(text, answer->begin, &reach))
+  if (answer->kind == SCHEMA_ANSWER_OTHER && answer->begin < text.len &&
+      text.ptr[answer->begin] == '{' && schema_call_json(text, answer->begin, &reach))
     refuse_call(j, base + answer->begin);
   else
     correct(j, text, base, &answer->error);

@@ -31,6 +31,7 @@ static void check_calls(struct span text)
   size_t at = 0;
   bool call = schema_residue_tool_call(text, &at);
   unsigned seen = schema_glance(text);
+  need(seen == schema_glance_portable(text), "both glances see the same");
   need(!call || at < text.len, "a call begins inside the text");
   need(!call || seen & SCHEMA_GLANCE_MARKUP, "a call is seen at a glance");
   if (schema_residue_tool_call_around(text, NULL))

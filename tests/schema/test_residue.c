@@ -73,6 +73,52 @@ Test(residue, lets_scraps_pass_around_a_reply)
                  "%s", scraps[i].text);
 }
 
+/* ---- the glance ---- */
+
+/* Both ways of looking see the same, wherever in a block something stands. */
+Test(residue, glances_alike_with_and_without_vectors)
+{
+  static const char *const signs[] = {
+    "<",
+    "&lt;",
+    "\\u003c",
+    "[tool",
+    "{\"a",
+    "```tool",
+    "action:",
+    "to=",
+    "◁",
+    "‹",
+    "⟨",
+    "〈",
+    "＜",
+    "【工具",
+    "动作：",
+    "。",
+    "，",
+    "：",
+    "abcdefghijklmno",
+    "abcdefghijklmn",
+    "a://b@",
+    "key=",
+    "\"token\":",
+    "f(a=1)",
+    ";|",
+    "\xe3\x80",
+    "\xef",
+  };
+  char text[128];
+  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+    for (size_t at = 0; at < 70; at++)
+      for (size_t tail = 0; tail < 3; tail++) {
+        size_t n = strlen(signs[i]);
+        memset(text, ' ', sizeof text);
+        memcpy(text + at, signs[i], n);
+        struct span s = { text, at + n + tail * 17 };
+        cr_expect_eq(schema_glance(s), schema_glance_portable(s), "%s at %zu", signs[i], at);
+      }
+}
+
 /* ---- tags ---- */
 
 static const struct {
