@@ -216,6 +216,11 @@ bool buf_add(struct buf *b, struct span s)
 
 bool buf_add_char(struct buf *b, char c)
 {
+  if (!b->failed && b->ptr && b->cap - b->len > 1) { /* the usual case, once for each bracket */
+    b->ptr[b->len++] = c;
+    b->ptr[b->len] = '\0';
+    return true;
+  }
   return buf_add(b, (struct span) { &c, 1 });
 }
 

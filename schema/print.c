@@ -1,5 +1,7 @@
 #include "schema/print.h"
 
+#include "schema/scan.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -54,19 +56,33 @@ static void add_escape(struct buf *out, unsigned char c)
   buf_printf(out, "\\u%04x", c);
 }
 
+/* How many bytes of [p, end) may stand in a string as they are. */
+static size_t plain_length(const char *p, const char *end)
+{
+  const char *begin = p;
+#ifdef SCHEMA_SSE2
+  for (; end - p >= 16; p += 16) {
+    scan_bytes16 v;
+    memcpy(&v, p, sizeof v);
+    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
+    if (stop) return (size_t)(p - begin) + (size_t)__builtin_ctz(stop);
+  }
+#endif
+  while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\') p++;
+  return (size_t)(p - begin);
+}
+
 static void add_quoted(struct buf *out, struct span s)
 {
+  const char *p = s.ptr, *end = p + s.len;
   buf_reserve(out, s.len + 2);
   buf_add_char(out, '"');
-  size_t done = 0;
-  for (size_t i = 0; i < s.len; i++) {
-    unsigned char c = (unsigned char)s.ptr[i];
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
-    buf_add(out, (struct span) { s.ptr + done, i - done });
-    add_escape(out, c);
-    done = i + 1;
+  while (p < end) {
+    size_t n = plain_length(p, end);
+    buf_add(out, (struct span) { p, n });
+    p += n;
+    if (p < end) add_escape(out, (unsigned char)*p++);
   }
-  if (done < s.len) buf_add(out, (struct span) { s.ptr + done, s.len - done });
   buf_add_char(out, '"');
 }
 
