@@ -98,22 +98,29 @@ static size_t fence_end(struct span s, size_t at)
 
 enum place { AT_CHARACTER, AT_WORD, AT_SENTENCE, AT_LINE, AT_PARAGRAPH, PLACE_COUNT };
 
-static bool ends_sentence(struct span part, struct span rest)
+static const char *const sentence_ends[] = { "。", "！", "？", "…", "；", "!", "?", ";", NULL };
+/* these belong to the sentence before them */
+static const char *const closers[] = {
+  "」", "』", "”", "’", "）", "】", "》", ")", "\"", "'", NULL
+};
+
+/* The length of the one of list that s ends with (front: begins with); 0: none. */
+static size_t one_of(struct span s, const char *const *list, bool front)
 {
-  static const char *const ends[] = { "。", "！", "？", "…", "；", "!", "?", ";" };
-  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-    if (span_ends(part, span_of(ends[i]))) return true;
-  return span_ends(part, SPAN(".")) && rest.len && (rest.ptr[0] == ' ' || rest.ptr[0] == '\n');
+  for (; *list; list++) {
+    struct span item = span_of(*list);
+    if (front ? span_starts(s, item) : span_ends(s, item)) return item.len;
+  }
+  return 0;
 }
 
-/* A closing quote or bracket belongs to the sentence before it. */
-static bool closes(struct span rest)
+static bool ends_sentence(struct span part, struct span rest)
 {
-  static const char *const closers[] = { "」", "』", "”",  "’",  "）", "】", "》", ")",
-                                         "\"", "'",  "。", "！", "？", "…",  "!",  "?" };
-  for (size_t i = 0; i < sizeof closers / sizeof *closers; i++)
-    if (span_starts(rest, span_of(closers[i]))) return true;
-  return false;
+  if (one_of(rest, closers, true) || one_of(rest, sentence_ends, true)) return false;
+  size_t n;
+  while ((n = one_of(part, closers, false))) part.len -= n;
+  if (one_of(part, sentence_ends, false)) return true;
+  return span_ends(part, SPAN(".")) && rest.len && (rest.ptr[0] == ' ' || rest.ptr[0] == '\n');
 }
 
 /* What kind of place it is behind the character that ends at `at`. */
@@ -122,8 +129,8 @@ static enum place place_of(struct span s, size_t at)
   struct span part = { s.ptr, at }, rest = { s.ptr + at, s.len - at };
   if (span_ends(part, SPAN("\n\n")) || span_ends(part, SPAN("\n\r\n"))) return AT_PARAGRAPH;
   if (span_ends(part, SPAN("\n"))) return AT_LINE;
-  if (ends_sentence(part, rest) && !closes(rest)) return AT_SENTENCE;
-  return span_ends(part, SPAN(" ")) || span_ends(part, SPAN("\t")) ? AT_WORD : AT_CHARACTER;
+  if (span_ends(part, SPAN(" ")) || span_ends(part, SPAN("\t"))) return AT_WORD;
+  return ends_sentence(part, rest) ? AT_SENTENCE : AT_CHARACTER;
 }
 
 size_t ob_longtext_cut(struct span text, size_t max)

@@ -7,41 +7,41 @@ static const struct {
   enum rg_media_class class;
   const char *mime;
 } rows[] = {
-  { SPAN("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), RG_MEDIA_IMAGE, "image/png" },
-  { SPAN("\xff\xd8\xff\xe0\0\x10JFIF"), RG_MEDIA_IMAGE, "image/jpeg" },
-  { SPAN("GIF87a...."), RG_MEDIA_IMAGE, "image/gif" },
-  { SPAN("GIF89a...."), RG_MEDIA_IMAGE, "image/gif" },
-  { SPAN("RIFF\x24\0\0\0WEBPVP8 "), RG_MEDIA_IMAGE, "image/webp" },
-  { SPAN("RIFF\x24\0\0\0WAVEfmt "), RG_MEDIA_AUDIO, "audio/wav" },
-  { SPAN("RIFF\x24\0\0\0AVI LIST"), RG_MEDIA_VIDEO, "video/x-msvideo" },
-  { SPAN("XXXX\x24\0\0\0WAVEfmt "), RG_MEDIA_UNKNOWN, "" },
-  { SPAN("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0"), RG_MEDIA_IMAGE, "image/bmp" },
-  { SPAN("BMW is a car, not a picture"), RG_MEDIA_UNKNOWN, "" },
-  { SPAN("\0\0\0\x1c"
-         "ftypavif\0\0\0\0"),
+  { SPAN_INIT("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), RG_MEDIA_IMAGE, "image/png" },
+  { SPAN_INIT("\xff\xd8\xff\xe0\0\x10JFIF"), RG_MEDIA_IMAGE, "image/jpeg" },
+  { SPAN_INIT("GIF87a...."), RG_MEDIA_IMAGE, "image/gif" },
+  { SPAN_INIT("GIF89a...."), RG_MEDIA_IMAGE, "image/gif" },
+  { SPAN_INIT("RIFF\x24\0\0\0WEBPVP8 "), RG_MEDIA_IMAGE, "image/webp" },
+  { SPAN_INIT("RIFF\x24\0\0\0WAVEfmt "), RG_MEDIA_AUDIO, "audio/wav" },
+  { SPAN_INIT("RIFF\x24\0\0\0AVI LIST"), RG_MEDIA_VIDEO, "video/x-msvideo" },
+  { SPAN_INIT("XXXX\x24\0\0\0WAVEfmt "), RG_MEDIA_UNKNOWN, "" },
+  { SPAN_INIT("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0"), RG_MEDIA_IMAGE, "image/bmp" },
+  { SPAN_INIT("BMW is a car, not a picture"), RG_MEDIA_UNKNOWN, "" },
+  { SPAN_INIT("\0\0\0\x1c"
+              "ftypavif\0\0\0\0"),
     RG_MEDIA_IMAGE, "image/avif" },
-  { SPAN("\0\0\0\x1c"
-         "ftypheic\0\0\0\0"),
+  { SPAN_INIT("\0\0\0\x1c"
+              "ftypheic\0\0\0\0"),
     RG_MEDIA_IMAGE, "image/heic" },
-  { SPAN("\0\0\0\x1c"
-         "ftypM4A \0\0\0\0"),
+  { SPAN_INIT("\0\0\0\x1c"
+              "ftypM4A \0\0\0\0"),
     RG_MEDIA_AUDIO, "audio/mp4" },
-  { SPAN("\0\0\0\x1c"
-         "ftypisom\0\0\0\0"),
+  { SPAN_INIT("\0\0\0\x1c"
+              "ftypisom\0\0\0\0"),
     RG_MEDIA_VIDEO, "video/mp4" },
-  { SPAN("\x1a\x45\xdf\xa3....webm"), RG_MEDIA_VIDEO, "video/webm" },
-  { SPAN("OggS\0\x02"), RG_MEDIA_AUDIO, "audio/ogg" },
-  { SPAN("fLaC\0\0\0\x22"), RG_MEDIA_AUDIO, "audio/flac" },
-  { SPAN("ID3\x04\0\0\0\0\0\0"), RG_MEDIA_AUDIO, "audio/mpeg" },
-  { SPAN("\xff\xfb\x90\x64\0\0"), RG_MEDIA_AUDIO, "audio/mpeg" },
-  { SPAN("\xff\xfeh\0i\0"), RG_MEDIA_UNKNOWN, "" }, /* UTF-16 text, not a frame of layer I */
-  { SPAN("#!AMR\n\x3c"), RG_MEDIA_AUDIO, "audio/amr" },
-  { SPAN("#!AMR-WB\n\x3c"), RG_MEDIA_AUDIO, "audio/amr-wb" },
-  { SPAN("\x02#!SILK_V3\x1a"), RG_MEDIA_AUDIO, "audio/silk" },
-  { SPAN("#!SILK_V3\x1a"), RG_MEDIA_AUDIO, "audio/silk" },
-  { SPAN("%PDF-1.7"), RG_MEDIA_OTHER, "application/pdf" },
-  { SPAN("#!/bin/sh\n"), RG_MEDIA_UNKNOWN, "" },
-  { SPAN(""), RG_MEDIA_UNKNOWN, "" },
+  { SPAN_INIT("\x1a\x45\xdf\xa3....webm"), RG_MEDIA_VIDEO, "video/webm" },
+  { SPAN_INIT("OggS\0\x02"), RG_MEDIA_AUDIO, "audio/ogg" },
+  { SPAN_INIT("fLaC\0\0\0\x22"), RG_MEDIA_AUDIO, "audio/flac" },
+  { SPAN_INIT("ID3\x04\0\0\0\0\0\0"), RG_MEDIA_AUDIO, "audio/mpeg" },
+  { SPAN_INIT("\xff\xfb\x90\x64\0\0"), RG_MEDIA_AUDIO, "audio/mpeg" },
+  { SPAN_INIT("\xff\xfeh\0i\0"), RG_MEDIA_UNKNOWN, "" }, /* UTF-16 text, not a frame of layer I */
+  { SPAN_INIT("#!AMR\n\x3c"), RG_MEDIA_AUDIO, "audio/amr" },
+  { SPAN_INIT("#!AMR-WB\n\x3c"), RG_MEDIA_AUDIO, "audio/amr-wb" },
+  { SPAN_INIT("\x02#!SILK_V3\x1a"), RG_MEDIA_AUDIO, "audio/silk" },
+  { SPAN_INIT("#!SILK_V3\x1a"), RG_MEDIA_AUDIO, "audio/silk" },
+  { SPAN_INIT("%PDF-1.7"), RG_MEDIA_OTHER, "application/pdf" },
+  { SPAN_INIT("#!/bin/sh\n"), RG_MEDIA_UNKNOWN, "" },
+  { SPAN_INIT(""), RG_MEDIA_UNKNOWN, "" },
 };
 
 Test(media_type, knows_its_own_rows_without_libmagic)
