@@ -74,7 +74,7 @@ static size_t plain_length(const char *p, const char *end)
 
 static void add_quoted(struct buf *out, struct span s)
 {
-  const char *p = s.ptr, *end = p + s.len;
+  const char *p = s.len ? s.ptr : "", *end = p + s.len;
   buf_reserve(out, s.len + 2);
   buf_add_char(out, '"');
   while (p < end) {
