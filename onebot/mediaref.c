@@ -43,9 +43,12 @@ static struct span percent_decode(struct span s, struct arena *arena)
   if (!out) return (struct span) { 0 };
   size_t n = 0;
   for (size_t i = 0; i < s.len; i++) {
-    bool encoded = is_encoded(s, i);
-    out[n++] = encoded ? (char)(hex(s.ptr[i + 1]) << 4 | hex(s.ptr[i + 2])) : s.ptr[i];
-    if (encoded) i += 2;
+    if (is_encoded(s, i)) {
+      out[n++] = (char)(hex(s.ptr[i + 1]) << 4 | hex(s.ptr[i + 2]));
+      i += 2;
+    } else {
+      out[n++] = s.ptr[i];
+    }
   }
   return (struct span) { out, n };
 }
