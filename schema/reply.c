@@ -494,9 +494,15 @@ static const char *read_data_value(struct reading *in, const char *p,
 static const char *read_type(struct reading *in, const char *p, enum schema_type *ret)
 {
   struct span name;
-  const char *behind = read_string(in, p, &name);
-  if (!behind) return under_key(in, NULL, KEY("type"));
-  *ret = schema_type_find(name);
+  const char *behind;
+  *ret = p < in->end && *p == '"' ? schema_type_quoted(p + 1, in->end) : SCHEMA_TYPE_COUNT;
+  if (SCAN_USUAL(*ret != SCHEMA_TYPE_COUNT)) {
+    behind = p + 1 + schema_segment_types[*ret].name_len + 1;
+  } else { /* it may be written with escapes */
+    behind = read_string(in, p, &name);
+    if (!behind) return under_key(in, NULL, KEY("type"));
+    *ret = schema_type_find(name);
+  }
   if (*ret == SCHEMA_TYPE_COUNT)
     behind = fault(in, SCHEMA_ENOTOFFERED, p, "no segment type has this name");
   else if (!schema_offers(in->offer, *ret))
@@ -511,29 +517,27 @@ static const char *skip_value(struct reading *in, const char *p, unsigned depth)
   return grammar_skip_member(in->r, depth) ? in->r->next : reader_fault(in);
 }
 
-static const char *read_segment(struct reading *in, const char *p, struct schema_segment *segment,
-                                bool *retkeep)
+/* Reads the rest of a segment whose members are not just type and data in this order: from p on,
+ * where has_type and data (its value, if not NULL) were read before. */
+static __attribute__((noinline)) const char *read_odd_segment(struct reading *in, const char *p,
+                                                              struct schema_segment *segment,
+                                                              bool *retkeep, bool has_type,
+                                                              const char *data)
 {
-  const char *data = NULL, *behind = NULL; /* data: its value, once it was met */
-  bool has_type = false, put_off = false;
-  memset(segment, 0, sizeof *segment);
-  p = enter(in, p, '{');
-  while (p) {
-    bool first = !has_type && !data, is_type = !has_type;
-    const char *value = NULL;
-    if (!has_type)
-      value = expect_member(in, p, first, KEY("type"));
-    else if (!data)
-      value = expect_member(in, p, first, KEY("data"));
-    if (!SCAN_USUAL(value)) {
-      behind = leave_object(in, p);
-      if (behind) break;
-      value = other_member(in, p, first);
-      if (!value) return NULL;
-      is_type = is_key(in, KEY("type"));
-      if (!is_type && !is_key(in, KEY("data"))) return unknown_fault(in);
-      if (is_type ? has_type : data != NULL) return duplicate_fault(in);
+  bool put_off = false;
+  for (bool first = !has_type;; first = false) {
+    const char *behind = leave_object(in, p);
+    if (behind) {
+      if (!has_type) return missing_fault(in, behind, KEY("type"));
+      if (!data) return missing_fault(in, behind, KEY("data"));
+      if (put_off && !read_data_value(in, data, segment, retkeep)) return NULL;
+      return behind;
     }
+    const char *value = other_member(in, p, first);
+    if (!value) return NULL;
+    bool is_type = is_key(in, KEY("type"));
+    if (!is_type && !is_key(in, KEY("data"))) return unknown_fault(in);
+    if (is_type ? has_type : data != NULL) return duplicate_fault(in);
     if (is_type) {
       p = read_type(in, value, &segment->type);
       has_type = true;
@@ -543,12 +547,29 @@ static const char *read_segment(struct reading *in, const char *p, struct schema
       p = put_off ? skip_value(in, value, in->segment_depth)
                   : read_data_value(in, value, segment, retkeep);
     }
+    if (!p) return NULL;
   }
+}
+
+static const char *read_segment(struct reading *in, const char *p, struct schema_segment *segment,
+                                bool *retkeep)
+{
+  memset(segment, 0, sizeof *segment);
+  p = enter(in, p, '{');
   if (!p) return NULL;
-  if (!has_type) return missing_fault(in, behind, KEY("type"));
-  if (!data) return missing_fault(in, behind, KEY("data"));
-  if (put_off && !read_data_value(in, data, segment, retkeep)) return NULL;
-  return behind;
+  const char *type = expect_member(in, p, true, KEY("type")), *data = NULL;
+  if (type) {
+    p = read_type(in, type, &segment->type);
+    if (!p) return NULL;
+    data = expect_member(in, p, false, KEY("data"));
+  }
+  if (data) {
+    p = read_data_value(in, data, segment, retkeep);
+    if (!p) return NULL;
+    const char *behind = leave_object(in, p);
+    if (behind) return behind;
+  }
+  return read_odd_segment(in, p, segment, retkeep, type, data);
 }
 
 static bool is_visible(const struct schema_segment *segment)

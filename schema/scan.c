@@ -388,6 +388,7 @@ const char *scan_decode(const char *begin, const char *p, const char *end, struc
     if (!quote) return NULL;
     most = (size_t)(quote - begin) + COPY_SLACK;
   }
+  bool cut = false; /* *controls, in a register */
   char *decoded = arena_alloc(arena, most), *out = decoded;
   if (!decoded) return NULL;
   memcpy(out, begin, (size_t)(p - begin));
@@ -396,7 +397,7 @@ const char *scan_decode(const char *begin, const char *p, const char *end, struc
     uint32_t code_point;
     p = read_escape(p, end, &code_point);
     if (!p) return NULL;
-    *controls |= is_control(code_point);
+    cut |= is_control(code_point);
     out += encode(code_point, out);
     if (p < end && *p == '\\') continue; /* escapes often come in a row */
     const char *plain = p;
@@ -404,6 +405,7 @@ const char *scan_decode(const char *begin, const char *p, const char *end, struc
     out += p - plain;
   }
   if (p >= end || *p != '"') return NULL;
+  *controls |= cut;
   *ret = (struct span) { decoded, (size_t)(out - decoded) };
   arena_trim(arena, decoded, most, ret->len);
   return p + 1;

@@ -66,6 +66,16 @@ enum schema_type schema_type_find(struct span name)
   return same ? (enum schema_type)type : SCHEMA_TYPE_COUNT;
 }
 
+enum schema_type schema_type_quoted(const char *p, const char *end)
+{
+  if (end - p < 2) return SCHEMA_TYPE_COUNT;
+  unsigned type = guesses[GUESS((unsigned char)p[0], (unsigned char)p[1])];
+  const struct schema_segment_type *row = &schema_segment_types[type];
+  bool same = (size_t)(end - p) > row->name_len && p[row->name_len] == '"' &&
+              scan_same(p, row->name, row->name_len);
+  return same ? (enum schema_type)type : SCHEMA_TYPE_COUNT;
+}
+
 enum schema_media_kind schema_media_kind_find(struct span name)
 {
   unsigned kind = 0;

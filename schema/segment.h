@@ -50,6 +50,8 @@ extern const char *const schema_media_kinds[SCHEMA_MEDIA_KIND_COUNT];
 
 /* The type of that name, or SCHEMA_TYPE_COUNT. */
 enum schema_type schema_type_find(struct span name);
+/* The type whose name begins at p and is followed by a quote before end, or SCHEMA_TYPE_COUNT. */
+enum schema_type schema_type_quoted(const char *p, const char *end);
 /* The kind of that name, or SCHEMA_MEDIA_KIND_COUNT. */
 enum schema_media_kind schema_media_kind_find(struct span name);
 
