@@ -235,7 +235,7 @@ struct told {
 struct keeper { /* of what the host is told */
   pthread_mutex_t mu;
   pthread_cond_t changed;
-  struct told results[4096], events[256], requests[64];
+  struct told results[4096], events[8192], requests[64];
   size_t result_count, event_count, request_count;
   struct buf log;
 };
@@ -261,7 +261,7 @@ PEER_FN void keeper_event(void *ctx, struct rg_bytes endpoint, struct rg_bytes j
   struct keeper *k = ctx;
   (void)endpoint;
   if (memmem(json.ptr, json.len, "meta_event", 10)) return;
-  keeper_add(k, k->events, &k->event_count, 256, 0, json);
+  keeper_add(k, k->events, &k->event_count, 8192, 0, json);
 }
 
 PEER_FN void keeper_complete(void *ctx, uint64_t ticket, struct rg_bytes json)
