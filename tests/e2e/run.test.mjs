@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { browse } from '../lib/browser.mjs';
-import { GROUP, MEMBER, OWNER, Page, Run, SELF, Sandbox, root, until } from '../lib/sandbox.mjs';
+import { ADMIN, GROUP, MEMBER, OWNER, Page, Run, SELF, STRANGER, Sandbox, root, until } from '../lib/sandbox.mjs';
 
 const pause = (ms) => new Promise((r) => setTimeout(r, ms));
 const script = `${root}plugin/demo/script.jsonl`;
@@ -140,14 +140,28 @@ describe('replygate run, without a configuration', () => {
     for (const secret of ['tool_call', 'invoke', '"all"', 'sticker', '这条说到一半']) assert.ok(!sent.includes(secret), secret);
   });
 
-  test('commands: the owner may, a member gets no answer', async () => {
-    await silence('/gate off');
+  test('commands: owner and admin may, a member and a stranger get no answer', async () => {
+    for (const who of [MEMBER, STRANGER]) {
+      await page.selectOption('#as', String(who));
+      await silence('/gate off', 800);
+      await silence('/gate 设置 quote all', 800);
+    }
     assert.match(await (await answers('你好')).said[0].innerText(), /你好/);
-    await page.selectOption('#as', String(OWNER));
-    const { said } = await answers('/gate off');
-    assert.notEqual(await said[0].locator('.bubble').innerText(), '');
-    await answers('/gate on');
-    await answers('/gate status');
+    for (const who of [OWNER, ADMIN]) {
+      await page.selectOption('#as', String(who));
+      const said = async (words) => (await answers(words)).said[0].locator('.bubble').innerText();
+      assert.match(await said('/gate 状态'), /./);
+      assert.match(await said('/gate set quote all'), /quote/);
+      assert.match(await said('/gate show quote'), /all/);
+      assert.match(await said('/gate 重置 quote'), /quote/);
+      assert.match(await said('/gate show quote'), /never/);
+      assert.match(await said('/gate help'), /recall|撤回/);
+      assert.match(await said('/gate 最近'), /./);
+      assert.match(await said('/gate off'), /./);
+      assert.match(await said('/gate on'), /./);
+      await silence('/gate reload', 800); // concerns other groups
+      await silence('/gate 群', 800);
+    }
     await page.selectOption('#as', String(MEMBER));
   });
 

@@ -18,6 +18,7 @@ export const GROUP = 123456789;
 export const OTHER_GROUP = 987654321;
 export const SELF = 2854196310;
 export const OWNER = 10001;
+export const ADMIN = 10002;
 export const MEMBER = 10003;
 export const STRANGER = 10005; // in the group, no friend of the bot
 
