@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "plugin/agent.h"
 #include "plugin/notice.h"
 
 enum {
@@ -139,6 +140,7 @@ static void finish(struct rg_job *job)
   tell_watch(job, SPAN(""), gone ? NULL : job->stopped ? job->stopped : rg_ending_word(ending));
   if (!job->own) { /* last: a host that hears of it finds it counted, and its place free */
     rg_history_add(&c->history, job, rg_ending_word(ending), ob_now_ms());
+    if (gate->agent) rg_agent_turn_ended(gate->agent, job);
     if (!job->foreign) tell_result(gate, job, ending);
   }
   rg_job_free(job);
@@ -199,16 +201,20 @@ static void log_verdict(const struct rg_job *job)
 
 static void correction_late(struct ob_timer *t);
 
-/* Asks the host's model for the one correction; without one the job is refused. */
+/* Asks for the one correction: the host's model, else a provider; without one the job is refused. */
 static void ask_correction(struct rg_gate *gate, struct rg_job *job)
 {
   struct buf request;
+  bool host = RG_HAS(&gate->host, complete);
   buf_init(&request, 4 * (size_t)RG_TEXT_MAX);
-  if (job->foreign || !RG_HAS(&gate->host, complete) || !rg_job_write_request(job, &request)) {
+  if (job->foreign || (host && !rg_job_write_request(job, &request)) ||
+      (!host && (!gate->agent || !rg_agent_correct(gate->agent, job)))) {
     job->course = RG_COURSE_REFUSED;
   } else {
     job->corrected = true;
     ob_timer_set(gate->service, &job->timer, RG_CORRECTION_MS, correction_late);
+  }
+  if (host && job->corrected) {
     gate->host.complete(gate->host.ctx, job->ticket,
                         (struct rg_bytes) { request.ptr, request.len });
   }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "onebot/id.h"
+#include "plugin/agent.h"
 #include "plugin/delivery.h"
 #include "plugin/process.h"
 #include "plugin/relay.h"
@@ -140,7 +141,8 @@ static void change_apply(void *arg)
   }
   if (old) rg_settings_use(gate->settings, config, gate->store);
   if (!gate->relay) gate->relay = rg_relay_new(gate);
-  if (!gate->relay) return;
+  if (!gate->agent) gate->agent = rg_agent_new(gate);
+  if (!gate->relay || !gate->agent) return;
   rg_config_release(old);
   for (size_t i = 0; i < gate->account_count; i++) {
     struct rg_account *account = gate->accounts[i];
@@ -302,6 +304,8 @@ static void shut_down(void *arg)
   gate->relay = NULL;
   for (size_t i = 0; i < gate->account_count; i++) rg_account_close(gate->accounts[i]);
   rg_delivery_end(gate);
+  rg_agent_free(gate->agent);
+  gate->agent = NULL;
 }
 
 int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **ret,
@@ -348,6 +352,8 @@ void rg_gate_close(struct rg_gate *gate)
   ob_service_run(gate->service, begin_end, gate);
   rg_media_free(gate->media); /* gives back the jobs that it has */
   gate->media = NULL;
+  rg_http_free(gate->http); /* nobody asks once closing is set */
+  gate->http = NULL;
   ob_service_run(gate->service, shut_down, gate);
   ob_service_stop(gate->service);
   gate_free(gate);

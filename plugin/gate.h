@@ -52,6 +52,7 @@ struct rg_gate {
   uint64_t submitted, events, endings[RG_ENDING_COUNT];
 
   struct rg_relay *relay;         /* service thread only, as what follows; NULL before and after */
+  struct rg_agent *agent;         /* likewise */
   struct rg_conversation *active; /* those with jobs */
   struct arena event_arena;
   bool closing;

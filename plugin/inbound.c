@@ -3,6 +3,7 @@
 
 #include "onebot/id.h"
 #include "plugin/admin.h"
+#include "plugin/agent.h"
 #include "plugin/delivery.h"
 #include "plugin/relay.h"
 
@@ -216,6 +217,20 @@ static void note(struct rg_gate *gate, struct rg_account *account, const struct 
   pthread_mutex_unlock(&gate->mu);
 }
 
+/* The agent sees what the bot sees. */
+static void show_agent(struct rg_gate *gate, struct rg_account *account,
+                       const struct ob_event *event, const struct rg_inbound_verdict *verdict)
+{
+  struct ob_event tapped;
+  struct span self_id = span_of(account->peer.self_id);
+  if (!gate->agent) return;
+  if (!verdict->edited)
+    rg_agent_event(gate->agent, account, event, false);
+  else if (ob_event_read(buf_span(&verdict->edit), self_id, &gate->event_arena, &tapped, NULL) ==
+           SCHEMA_OK)
+    rg_agent_event(gate->agent, account, &tapped, true);
+}
+
 void rg_inbound_judge(struct rg_gate *gate, struct rg_account *account, struct span json,
                       struct rg_inbound_verdict *ret)
 {
@@ -235,6 +250,7 @@ void rg_inbound_judge(struct rg_gate *gate, struct rg_account *account, struct s
   if (ret->taken) return;
   note(gate, account, &event);
   ret->edited = is_message(&event) && tap(gate, account, &event, &ret->edit);
+  if (is_message(&event)) show_agent(gate, account, &event, ret);
 }
 
 void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct span json)

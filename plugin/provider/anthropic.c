@@ -74,6 +74,10 @@ static void write(const struct rg_ask *ask, struct span system, bool native,
     }
     schema_write_array_end(w);
   }
+  if (ask->tool_count > 0 && ask->tools_off) {
+    schema_write_key(w, SPAN("tool_choice"));
+    schema_write_raw(w, SPAN("{\"type\":\"none\"}"));
+  }
   rg_dialect_write_schema(ask, native, w);
 }
 

@@ -109,6 +109,10 @@ static void write(const struct rg_ask *ask, struct span system, bool native,
   for (size_t i = 0; i < ask->said_count;) i += write_said(&ask->said[i], ask->said_count - i, w);
   schema_write_array_end(w);
   if (ask->tool_count > 0) write_tools(ask, w);
+  if (ask->tool_count > 0 && ask->tools_off) {
+    schema_write_key(w, SPAN("toolConfig"));
+    schema_write_raw(w, SPAN("{\"functionCallingConfig\":{\"mode\":\"NONE\"}}"));
+  }
   write_generation(ask, native, w);
   rg_dialect_write_schema(ask, false, w);
 }

@@ -41,7 +41,7 @@ static void write(const struct rg_ask *ask, struct span system, bool native,
   }
   for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
   schema_write_array_end(w);
-  if (ask->tool_count > 0) {
+  if (ask->tool_count > 0 && !ask->tools_off) { /* it knows no other way */
     schema_write_key(w, SPAN("tools"));
     schema_write_array(w);
     for (size_t i = 0; i < ask->tool_count; i++) {

@@ -66,6 +66,7 @@ static void write_all(const struct rg_ask *ask, struct span system, bool native,
   for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
   schema_write_array_end(w);
   if (ask->tool_count > 0) write_tools(ask, w);
+  if (ask->tool_count > 0 && ask->tools_off) schema_write_pair(w, "tool_choice", SPAN("none"));
   rg_dialect_write_count(w, cap, ask->config->max_tokens);
   rg_dialect_write_schema(ask, native, w);
 }

@@ -42,6 +42,7 @@ struct rg_ask {
   size_t said_count;
   const struct rg_tool *tools;
   size_t tool_count;
+  bool tools_off;     /* they are described, for the talk names them, but not to be called */
   struct span schema; /* JSON; empty: any text is right */
 };
 

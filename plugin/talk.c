@@ -1,0 +1,139 @@
+/* talk: see talk.h. */
+#include "plugin/talk.h"
+
+#include <stdlib.h>
+
+#include "schema/print.h"
+
+/* As much of a text as a line may have, cut between characters. */
+static struct span cut(struct span text)
+{
+  if (text.len <= RG_TALK_LINE_MAX) return text;
+  text.len = RG_TALK_LINE_MAX;
+  while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xC0) == 0x80) text.len--;
+  return text;
+}
+
+static struct span put(char **at, struct span s)
+{
+  struct span copy = { *at, s.len };
+  if (s.len > 0) memcpy(*at, s.ptr, s.len);
+  *at += s.len;
+  return copy;
+}
+
+void rg_talk_add(struct rg_talk *t, const struct rg_talk_line *line)
+{
+  struct rg_talk_line l = *line;
+  l.text = cut(l.text);
+  char *bytes =
+      malloc(l.sender_id.len + l.name.len + l.message_id.len + l.reply_to.len + l.text.len + 1);
+  if (!bytes) return;
+  l.sender_id = put(&bytes, l.sender_id); /* first: it is where the allocation begins */
+  l.name = put(&bytes, l.name);
+  l.message_id = put(&bytes, l.message_id);
+  l.reply_to = put(&bytes, l.reply_to);
+  l.text = put(&bytes, l.text);
+  if (t->count == RG_TALK_MAX) {
+    free((void *)t->lines[t->first].sender_id.ptr);
+    t->first = (t->first + 1) % RG_TALK_MAX;
+    t->count--;
+  }
+  t->lines[(t->first + t->count++) % RG_TALK_MAX] = l;
+}
+
+void rg_talk_done(struct rg_talk *t)
+{
+  for (size_t i = 0; i < t->count; i++)
+    free((void *)t->lines[(t->first + i) % RG_TALK_MAX].sender_id.ptr);
+  t->first = t->count = 0;
+}
+
+bool rg_talk_knows(const struct rg_talk *t, struct span message_id)
+{
+  if (message_id.len == 0) return false;
+  for (size_t i = 0; i < t->count; i++) {
+    const struct rg_talk_line *l = &t->lines[(t->first + i) % RG_TALK_MAX];
+    if (span_eq(l->message_id, message_id) || span_eq(l->reply_to, message_id)) return true;
+  }
+  return false;
+}
+
+bool rg_talk_is_ours(const struct rg_talk *t, struct span message_id)
+{
+  if (message_id.len == 0) return false;
+  for (size_t i = 0; i < t->count; i++) {
+    const struct rg_talk_line *l = &t->lines[(t->first + i) % RG_TALK_MAX];
+    if (l->ours && span_eq(l->message_id, message_id)) return true;
+  }
+  return false;
+}
+
+/* A person's words as one line of JSON, so that no text can pass for another line. */
+static void write_line(const struct rg_talk_line *l, struct buf *out)
+{
+  struct schema_writer w = { .out = out };
+  schema_write_object(&w);
+  schema_write_pair(&w, "sender_id", l->sender_id);
+  schema_write_pair(&w, "name", l->name);
+  schema_write_pair(&w, "message_id", l->message_id);
+  if (l->reply_to.len > 0) schema_write_pair(&w, "reply_to", l->reply_to);
+  schema_write_pair(&w, "text", l->text);
+  schema_write_object_end(&w);
+  buf_add_char(out, '\n');
+}
+
+/* What was gathered becomes one turn. False: no memory. */
+static bool flush(struct buf *gathered, bool ours, struct arena *arena, struct rg_said *ret)
+{
+  ret->by = ours ? RG_SAID_MODEL : RG_SAID_USER;
+  ret->text = arena_copy(arena, buf_span(gathered));
+  bool made = !gathered->failed && ret->text.ptr;
+  buf_clear(gathered);
+  return made;
+}
+
+size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
+                    struct rg_said **ret)
+{
+  size_t skip = t->count > limit ? t->count - limit : 0, n = 0;
+  struct rg_said *said = arena_zalloc(arena, RG_TALK_MAX, sizeof *said);
+  struct buf b;
+  bool ours = false, made = said != NULL;
+  buf_init(&b, RG_TALK_MAX * (size_t)RG_TALK_LINE_MAX * 8);
+  for (size_t i = skip; i < t->count && made; i++) {
+    const struct rg_talk_line *l = &t->lines[(t->first + i) % RG_TALK_MAX];
+    if (l->text.len == 0) continue;
+    if (b.len > 0 && l->ours != ours) made = flush(&b, ours, arena, &said[n++]);
+    if (l->ours && n == 0 && b.len == 0) continue; /* a talk begins with a person */
+    ours = l->ours;
+    if (ours && b.len > 0) buf_add_char(&b, '\n');
+    if (ours)
+      buf_add(&b, l->text);
+    else
+      write_line(l, &b);
+  }
+  if (b.len > 0 && made) made = flush(&b, ours, arena, &said[n++]);
+  buf_done(&b);
+  *ret = said;
+  return made ? n : 0;
+}
+
+void rg_talk_text(const struct schema_node *message, struct buf *out)
+{
+  if (!message) return;
+  if (message->kind == SCHEMA_STRING) buf_add(out, message->text);
+  if (message->kind != SCHEMA_ARRAY) return;
+  for (const struct schema_node *n = message->first; n; n = n->next) {
+    struct span type = schema_tree_string(schema_tree_get(n, "type"));
+    const struct schema_node *data = schema_tree_get(n, "data");
+    if (span_is(type, "text")) {
+      buf_add(out, schema_tree_string(schema_tree_get(data, "text")));
+    } else if (span_is(type, "at")) {
+      struct span qq = schema_tree_id(schema_tree_get(data, "qq"));
+      buf_printf(out, "@%.*s ", (int)qq.len, qq.len ? qq.ptr : "");
+    } else if (!span_is(type, "reply")) {
+      buf_printf(out, "[%.*s]", (int)(type.len < 32 ? type.len : 32), type.len ? type.ptr : "");
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/* talk: the last messages of one chat as a model is shown them: who said what, marked as data. */
+#ifndef PLUGIN_TALK_H
+#define PLUGIN_TALK_H
+
+#include "onebot/event.h"
+#include "plugin/provider/provider.h"
+
+enum {
+  RG_TALK_MAX = 100,       /* lines; the most that agent.context allows */
+  RG_TALK_LINE_MAX = 4000, /* bytes of one; longer ones are cut */
+};
+
+/* One message; unused spans are empty. */
+struct rg_talk_line {
+  struct span sender_id, name, message_id, reply_to, text;
+  bool ours; /* the bot's own */
+};
+
+/* Zeroed: nothing was said yet. */
+struct rg_talk {
+  struct rg_talk_line lines[RG_TALK_MAX]; /* a ring; each line's bytes are one allocation */
+  size_t first, count;
+};
+
+/* Adds a copy and forgets the oldest beyond RG_TALK_MAX. Memory that is not there costs the line. */
+void rg_talk_add(struct rg_talk *t, const struct rg_talk_line *line);
+void rg_talk_done(struct rg_talk *t);
+/* Whether a message id was seen here, as a message or as what one replied to. */
+bool rg_talk_knows(const struct rg_talk *t, struct span message_id);
+/* Whether it is one of the bot's own messages. */
+bool rg_talk_is_ours(const struct rg_talk *t, struct span message_id);
+/* The last lines of the talk, at most limit, in arena: people as lines of JSON in the user's turns,
+ * the bot as the model. Begins with a turn of the user. Returns how many; 0: none, or no memory. */
+size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
+                    struct rg_said **ret);
+/* What a message of an event shows, segments without text as a word in brackets. Appends. */
+void rg_talk_text(const struct schema_node *message, struct buf *out);
+
+#endif
