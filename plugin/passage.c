@@ -198,9 +198,14 @@ static struct look look_at(struct span frame, struct arena *arena)
   return l;
 }
 
+/* The connection to the implementation; NULL: there is none. What it is need not be known yet, but
+ * for messages, which are judged for it. */
 static struct ob_link *link_of(const struct rg_front *f)
 {
-  return rg_account_ready(f->account) ? f->account->link : NULL;
+  struct ob_link *link = f->account->link;
+  if (!link) return NULL;
+  enum ob_link_state state = ob_link_state(link);
+  return state == OB_LINK_OPEN || state == OB_LINK_READY ? link : NULL;
 }
 
 /* The frame with an echo of ours in it. */
@@ -409,6 +414,9 @@ static void take(struct rg_front *f, struct span frame)
     ob_link_send(link, frame);
   } else if (ob_action_kind(l.action, &f->relay->arena) == OB_ACTION_OTHER) {
     pass(f, link, frame, &l);
+  } else if (!f->account->peer.known) { /* only this thread writes it */
+    front_refuse(f, echo, RG_RETCODE_FAILED,
+                 SPAN("Replygate: what implementation this is, is not known yet"));
   } else {
     judge(f, link, frame, &l);
   }
