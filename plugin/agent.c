@@ -5,48 +5,24 @@
 
 #include <stdlib.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "onebot/id.h"
+#include "plugin/chat.h"
 #include "plugin/delivery.h"
 #include "plugin/lookup.h"
 #include "plugin/notice.h"
 #include "plugin/preview.h"
-#include "plugin/talk.h"
 
 enum {
-  BUCKETS = 256,
-  CHATS_MAX = 4096,                 /* chats whose talk is kept; 0.4 MiB each at the very most */
-  RUN_ARENA_MAX = 64 * 1024 * 1024, /* all bodies of one run */
+  RUN_ARENA_MAX = 64 * 1024 * 1024,                 /* all bodies of one run */
   SAID_MAX = RG_TALK_MAX + 21 * (RG_CALLS_MAX + 1), /* the talk and every round's calls */
   KEY_MAX = 4096,
-  DAY_S = 24 * 3600,
-};
-
-/* Tokens used on one day (UTC). */
-struct budget {
-  int64_t day;
-  uint64_t tokens;
-};
-
-struct chat {
-  struct chat *next; /* in its bucket */
-  struct rg_account *account;
-  bool group;
-  char id[RG_ID_MAX];
-  struct rg_talk talk;
-  struct budget budget;
-  struct rg_rate notices;
-  char *members; /* the endpoint's answer to get_group_member_list, or NULL */
-  size_t members_len;
-  uint64_t members_until_ms;
-  size_t runs;
 };
 
 struct run {
   struct run *next;
   struct rg_agent *agent;
-  struct chat *chat;
+  struct rg_chat *chat;
   uint64_t number;
   uint64_t ticket; /* of the turn that is to be corrected; 0: an answer of our own */
   struct rg_view view;
@@ -65,20 +41,13 @@ struct run {
   size_t call_count, call;
 };
 
-struct used {
-  struct used *next;
-  struct budget budget;
-  char name[]; /* of the provider */
-};
-
 struct rg_agent {
   struct rg_gate *gate;
-  struct chat *chats[BUCKETS];
-  size_t chat_count;
+  struct rg_chats chats;
   struct run *runs;
   size_t run_count;
   uint64_t last_number;
-  struct used *used;
+  struct rg_budget *used; /* by providers */
 };
 
 static void run_ask(struct run *run);
@@ -91,89 +60,6 @@ static void say(const struct run *run, int32_t level, const char *what, const ch
               run->chat->group ? "group" : "user", run->chat->id, what, more);
 }
 
-/* --- budgets --- */
-
-static uint64_t spent(const struct budget *b)
-{
-  return b->day == (int64_t)time(NULL) / DAY_S ? b->tokens : 0;
-}
-
-static void spend(struct budget *b, uint64_t tokens)
-{
-  b->tokens = spent(b) + tokens;
-  b->day = (int64_t)time(NULL) / DAY_S;
-}
-
-/* The budget of a provider, made where it is missing; NULL: no memory. */
-static struct budget *budget_of(struct rg_agent *agent, struct span name)
-{
-  for (struct used *u = agent->used; u; u = u->next)
-    if (span_is(name, u->name)) return &u->budget;
-  struct used *u = calloc(1, sizeof *u + name.len + 1);
-  if (!u) return NULL;
-  memcpy(u->name, name.ptr, name.len);
-  u->next = agent->used;
-  agent->used = u;
-  return &u->budget;
-}
-
-/* --- chats --- */
-
-static size_t bucket_of(const struct rg_account *account, bool group, struct span id)
-{
-  uint64_t hash = 0xcbf29ce484222325u ^ (uintptr_t)account ^ group; /* FNV-1a */
-  for (size_t i = 0; i < id.len; i++) hash = (hash ^ (unsigned char)id.ptr[i]) * 0x100000001b3u;
-  return (size_t)(hash ^ hash >> 32) % BUCKETS;
-}
-
-static void chat_free(struct chat *c)
-{
-  rg_talk_done(&c->talk);
-  rg_rate_done(&c->notices);
-  free(c->members);
-  free(c);
-}
-
-/* Gives one chat of a bucket that nobody works on back. */
-static void chat_forget(struct rg_agent *agent, struct chat **bucket)
-{
-  for (struct chat **at = bucket; *at; at = &(*at)->next) {
-    if ((*at)->runs > 0) continue;
-    struct chat *c = *at;
-    *at = c->next;
-    chat_free(c);
-    agent->chat_count--;
-    return;
-  }
-}
-
-static struct chat *chat_find(struct rg_agent *agent, const struct rg_account *account, bool group,
-                              struct span id)
-{
-  struct chat *c = agent->chats[bucket_of(account, group, id)];
-  while (c && (c->account != account || c->group != group || !span_is(id, c->id))) c = c->next;
-  return c;
-}
-
-static struct chat *chat_get(struct rg_agent *agent, struct rg_account *account, bool group,
-                             struct span id)
-{
-  struct chat *c = chat_find(agent, account, group, id);
-  struct chat **bucket = &agent->chats[bucket_of(account, group, id)];
-  if (c || id.len == 0 || id.len >= RG_ID_MAX) return c;
-  if (agent->chat_count >= CHATS_MAX) chat_forget(agent, bucket);
-  if (agent->chat_count >= CHATS_MAX) return NULL;
-  c = calloc(1, sizeof *c);
-  if (!c) return NULL;
-  c->account = account;
-  c->group = group;
-  memcpy(c->id, id.ptr, id.len);
-  c->next = *bucket;
-  *bucket = c;
-  agent->chat_count++;
-  return c;
-}
-
 /* --- runs --- */
 
 static struct run *run_find(const struct rg_agent *agent, uint64_t number)
@@ -183,7 +69,7 @@ static struct run *run_find(const struct rg_agent *agent, uint64_t number)
   return run;
 }
 
-static struct run *run_new(struct rg_agent *agent, struct chat *chat, const struct rg_view *view)
+static struct run *run_new(struct rg_agent *agent, struct rg_chat *chat, const struct rg_view *view)
 {
   if (agent->run_count >= RG_AGENT_RUNS_MAX || chat->runs >= RG_AGENT_RUNS_CHAT_MAX) return NULL;
   struct run *run = calloc(1, sizeof *run);
@@ -225,7 +111,7 @@ static void run_free(struct run *run)
 /* The words of failure, no oftener than other notices. */
 static void notify(struct run *run)
 {
-  struct chat *c = run->chat;
+  struct rg_chat *c = run->chat;
   struct span text = rg_notice_text(run->view.group, run->view.config->language);
   uint64_t now_ms = ob_now_ms();
   if (text.len == 0 || rg_rate_wait(&c->notices, RG_NOTICES_PER_MINUTE, now_ms) > 0) return;
@@ -249,7 +135,7 @@ static void run_fail(struct run *run, const char *why, const char *more)
 
 static struct rg_turn turn_of(const struct run *run)
 {
-  const struct chat *c = run->chat;
+  const struct rg_chat *c = run->chat;
   struct rg_bytes id = { c->id, strlen(c->id) }, none = { NULL, 0 };
   return (struct rg_turn) {
     .size = sizeof(struct rg_turn),
@@ -381,8 +267,8 @@ static uint32_t tools_of(const struct run *run)
 static const struct rg_provider *provider_next(struct run *run)
 {
   for (const struct rg_provider *p; (p = provider_of(run, run->provider)); run->provider++) {
-    const struct budget *b = budget_of(run->agent, p->name);
-    if (p->daily_tokens == 0 || (b && spent(b) < p->daily_tokens)) return p;
+    const struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);
+    if (p->daily_tokens == 0 || (b && rg_budget_spent(b) < p->daily_tokens)) return p;
     say(run, RG_LOG_WARN, "the tokens of the day are used up", "");
   }
   return NULL;
@@ -525,9 +411,9 @@ static void run_answered(struct run *run, const struct arrival *a)
     call_failed(run, a, answer.failed_status);
     return;
   }
-  struct budget *b = budget_of(run->agent, p->name);
-  if (b) spend(b, answer.tokens);
-  spend(&run->chat->budget, answer.tokens);
+  struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);
+  if (b) rg_budget_spend(b, answer.tokens);
+  rg_budget_spend(&run->chat->budget, answer.tokens);
   run->tries = 0;
   bool may = tools_of(run) && run->rounds < run->view.group->agent.tool_rounds;
   if (answer.call_count > 0 && may) {
@@ -594,7 +480,7 @@ static void on_members(void *ctx, const struct ob_answer *answer)
 {
   struct run *run = looked_take(ctx);
   if (!run) return;
-  struct chat *c = run->chat;
+  struct rg_chat *c = run->chat;
   char *copy = answer->kind == OB_ANSWER_RESPONSE ? malloc(answer->json.len + 1) : NULL;
   if (!copy) {
     lookup_done(run, SPAN("{\"error\":\"the member list cannot be had now\"}"));
@@ -624,7 +510,7 @@ static void on_message(void *ctx, const struct ob_answer *answer)
 
 static void find_member(struct run *run)
 {
-  struct chat *c = run->chat;
+  struct rg_chat *c = run->chat;
   char params[64];
   if (c->members && ob_now_ms() < c->members_until_ms) {
     members_found(run);
@@ -712,7 +598,7 @@ static void run_start(struct run *run)
   }
 }
 
-static bool same_person(const struct run *a, const struct chat *chat, struct span sender_id)
+static bool same_person(const struct run *a, const struct rg_chat *chat, struct span sender_id)
 {
   return a->chat == chat && a->ticket == 0 && span_eq(a->sender_id, sender_id);
 }
@@ -729,7 +615,7 @@ static void run_end(struct run *run)
 }
 
 /* What a newer message does to the person's older runs. Returns whether it must wait. */
-static bool make_way(struct rg_agent *agent, const struct rg_view *view, const struct chat *chat,
+static bool make_way(struct rg_agent *agent, const struct rg_view *view, const struct rg_chat *chat,
                      struct span sender_id)
 {
   bool waits = view->group->agent.newer == RG_NEWER_WAITS, busy = false;
@@ -744,11 +630,11 @@ static bool make_way(struct rg_agent *agent, const struct rg_view *view, const s
   return waits && busy;
 }
 
-static void begin(struct rg_agent *agent, struct chat *chat, const struct rg_view *view,
+static void begin(struct rg_agent *agent, struct rg_chat *chat, const struct rg_view *view,
                   const struct ob_event *event)
 {
   uint64_t limit = view->group->agent.daily_tokens;
-  if (limit > 0 && spent(&chat->budget) >= limit) {
+  if (limit > 0 && rg_budget_spent(&chat->budget) >= limit) {
     rg_log_line(&agent->gate->log, RG_LOG_INFO,
                 "%s, %s %s: agent: the tokens of the day are used up", chat->account->name,
                 chat->group ? "group" : "user", chat->id);
@@ -785,7 +671,7 @@ static bool holds_one(const struct rg_list *list, struct span text, bool at_star
   return false;
 }
 
-static bool is_trigger(const struct rg_group *group, const struct chat *chat,
+static bool is_trigger(const struct rg_group *group, const struct rg_chat *chat,
                        const struct ob_event *event)
 {
   uint32_t rules = group->agent.triggers;
@@ -818,7 +704,7 @@ static bool is_for_us(const struct rg_view *view, const struct ob_event *event,
   return c->private_chat.enabled && lists(&c->private_chat.users, event->user_id);
 }
 
-static void note(struct chat *chat, const struct ob_event *event)
+static void note(struct rg_chat *chat, const struct ob_event *event)
 {
   struct buf text;
   buf_init(&text, RG_TALK_LINE_MAX * 4);
@@ -847,9 +733,9 @@ void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
   if (!ob_id_read(id, &number) || number <= 0) return;
   bool known = rg_settings_view(agent->gate->settings, span_of(account->name),
                                 group ? (uint64_t)number : 0, &view);
-  struct chat *chat = known && view.group && is_for_us(&view, event, account)
-                          ? chat_get(agent, account, group, id)
-                          : NULL;
+  struct rg_chat *chat = known && view.group && is_for_us(&view, event, account)
+                             ? rg_chat_get(&agent->chats, account, group, id)
+                             : NULL;
   if (chat) {
     note(chat, event);
     if (!group || for_bot || is_trigger(view.group, chat, event)) begin(agent, chat, &view, event);
@@ -862,7 +748,7 @@ void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
 void rg_agent_turn_ended(struct rg_agent *agent, const struct rg_job *job)
 {
   const struct rg_conversation *c = job->conversation;
-  struct chat *chat = chat_find(agent, c->account, c->group, span_of(c->id));
+  struct rg_chat *chat = rg_chat_find(&agent->chats, c->account, c->group, span_of(c->id));
   struct buf text;
   bool first = true;
   if (!chat || job->is_notice) return;
@@ -892,7 +778,7 @@ bool rg_agent_correct(struct rg_agent *agent, const struct rg_job *job)
   const struct rg_conversation *c = job->conversation;
   struct rg_buf schema = { NULL, 0 }, instruction = { NULL, 0 };
   if (agent->gate->closing || job->view.config->provider_count == 0) return false;
-  struct chat *chat = chat_get(agent, c->account, c->group, span_of(c->id));
+  struct rg_chat *chat = rg_chat_get(&agent->chats, c->account, c->group, span_of(c->id));
   struct run *run = chat ? run_new(agent, chat, &job->view) : NULL;
   if (!run) return false;
   run->ticket = job->ticket;
@@ -933,16 +819,7 @@ void rg_agent_free(struct rg_agent *agent)
 {
   if (!agent) return;
   while (agent->runs) run_free(agent->runs);
-  for (size_t i = 0; i < BUCKETS; i++)
-    while (agent->chats[i]) {
-      struct chat *c = agent->chats[i];
-      agent->chats[i] = c->next;
-      chat_free(c);
-    }
-  while (agent->used) {
-    struct used *u = agent->used;
-    agent->used = u->next;
-    free(u);
-  }
+  rg_chats_done(&agent->chats);
+  rg_budgets_free(agent->used);
   free(agent);
 }

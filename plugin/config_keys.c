@@ -141,7 +141,7 @@ static const struct rg_key endpoint[] = {
     .help_en = "A file of CA certificates for wss, besides the system's.",
     .help_zh = "wss 用的 CA 证书文件（系统证书之外）。" },
   { .name = "files", .type = RG_KEY_WORD, .offset = AT_ENDPOINT(files), .words = files_ways,
-    .initial = "base64", .not_built = "upload",
+    .initial = "base64",
     .help_en = "How local files travel: base64 in the message, shared (the peer sees our folders) "
                "or upload.",
     .help_zh = "本地文件怎么传：base64、shared（对方看得到我们的目录）、upload（上传）。" },
@@ -297,7 +297,7 @@ static const struct rg_key group[] = {
     .help_en = "The built-in agent: it reads the chat and asks a model of `providers`.",
     .help_zh = "内置助手：读聊天消息，调用 providers 里的模型。" },
   { .name = "agent.enabled", .type = RG_KEY_BOOL, .offset = AT_GROUP(agent.enabled),
-    .initial = "false",
+    .initial = "false", .flags = RG_KEY_OPERATOR,
     .help_en = "Whether it answers here.", .help_zh = "是否在这里回答。" },
   { .name = "agent.providers", .type = RG_KEY_TEXTS, .offset = AT_GROUP(agent.providers),
     .initial = "", .flags = RG_KEY_OPERATOR,

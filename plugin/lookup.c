@@ -98,7 +98,8 @@ void rg_lookup_members(struct span response, struct span name, struct buf *out)
   const struct schema_node *data = data_of(response, &arena);
   const struct schema_node *first = data && data->kind == SCHEMA_ARRAY ? data->first : NULL;
   size_t n = 0;
-  if (name.len > 0 && name.ptr[0] == '@') name = (struct span) { name.ptr + 1, name.len - 1 };
+  if (name.len > 0 && name.ptr[0] == '@') /* as people write it */
+    name = (struct span) { name.ptr + 1, name.len - 1 };
   schema_write_array(&w);
   for (int wanted = WHOLE; wanted > NO_MATCH && name.len > 0; wanted--)
     for (const struct schema_node *m = first; m && n < RG_LOOKUP_FOUND_MAX; m = m->next) {
