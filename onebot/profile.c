@@ -32,6 +32,7 @@ const struct ob_profile ob_profiles[OB_PROFILE_COUNT] = {
     .reply_seq = true,
     .forward = true,
     .node_message = true,
+    .uploads = true,
     .frame_max = 50 * 1024 * 1024,
   },
   [OB_LLBOT] = {

@@ -389,6 +389,10 @@ static const struct rg_key provider[] = {
   { .name = "timeout", .type = RG_KEY_SECONDS, .offset = AT_PROVIDER(timeout), .low = 1,
     .high = 3600, .initial = "120",
     .help_en = "Seconds until a whole answer must be there.", .help_zh = "整个回答的超时（秒）。" },
+  { .name = "stream", .type = RG_KEY_BOOL, .offset = AT_PROVIDER(stream), .initial = "false",
+    .help_en = "Ask for the answer in pieces, for endpoints that can only stream; it is shown "
+               "once it is whole and judged all the same.",
+    .help_zh = "流式请求，用于只支持流式的接口；仍在完整检查后才发出。" },
   { .name = "extra_body", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(extra_body), .initial = "",
     .help_en = "Further members of the request, as a JSON object in quotes.",
     .help_zh = "请求里附加的字段，写成带引号的 JSON 对象。" },

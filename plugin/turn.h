@@ -73,10 +73,11 @@ struct rg_job {
   bool quoted;  /* its first message quotes what it answers, whatever `quote` says */
   bool own;     /* the plugin's own words (an admin's answer): no result is told */
   bool judged;
-  bool corrected;      /* the one correction was asked for */
-  bool notice_decided; /* whether the failure notice goes out */
-  bool at_media;       /* the media thread has it: it must not go */
-  size_t step;         /* the next one of the plan */
+  bool corrected;                        /* the one correction was asked for */
+  bool notice_decided;                   /* whether the failure notice goes out */
+  bool at_media;                         /* the media thread or an upload has it: it must not go */
+  size_t upload_message, upload_segment; /* the one that is being uploaded */
+  size_t step;                           /* the next one of the plan */
 
   int32_t kind; /* enum rg_kind */
   struct rg_view view;
