@@ -332,13 +332,13 @@ static void run_retry(struct run *run, uint64_t retry_after_ms)
 
 /* --- answers --- */
 
-static void call_failed(struct run *run, const struct arrival *a, int64_t status)
+static void call_failed(struct run *run, const struct arrival *a, int64_t status, bool lost)
 {
   const struct rg_provider *p = provider_of(run, run->provider);
   const struct schema_provider *known = rg_provider_known(p);
-  bool again = status > 0 ? schema_provider_retries(known, status)
-                          : a->end == RG_HTTP_FAILED &&
-                                schema_provider_retries_failure(known, SCHEMA_FAILURE_CONNECTION);
+  bool again = status > 0
+                   ? schema_provider_retries(known, status)
+                   : lost && schema_provider_retries_failure(known, SCHEMA_FAILURE_CONNECTION);
   char what[64];
   if (status > 0) snprintf(what, sizeof what, "HTTP status %d", (int)status);
   const char *why = status > 0 ? what : a->why ? a->why : "no usable answer";
@@ -400,7 +400,7 @@ static void run_answered(struct run *run, const struct arrival *a)
   struct rg_provider_answer answer;
   bool fine = a->end == RG_HTTP_OK && a->status >= 200 && a->status < 300;
   if (!fine) {
-    call_failed(run, a, a->end == RG_HTTP_OK ? (int64_t)a->status : 0);
+    call_failed(run, a, a->end == RG_HTTP_OK ? (int64_t)a->status : 0, a->end == RG_HTTP_FAILED);
     return;
   }
   if (!body.ptr || !rg_provider_read(p, body, &run->arena, &answer)) {
@@ -408,7 +408,7 @@ static void run_answered(struct run *run, const struct arrival *a)
     return;
   }
   if (answer.failed) {
-    call_failed(run, a, answer.failed_status);
+    call_failed(run, a, answer.failed_status, answer.broken_off);
     return;
   }
   struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);

@@ -107,7 +107,8 @@ struct rg_provider {
   enum rg_yes_no takes_schema, takes_schema_with_tools;
   uint32_t max_tokens;
   double connect_timeout, timeout; /* seconds */
-  struct span extra_body;          /* a JSON object, or empty */
+  bool stream;
+  struct span extra_body; /* a JSON object, or empty */
   struct span proxy, ca;
   uint64_t daily_tokens; /* 0: no limit */
 };

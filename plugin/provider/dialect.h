@@ -4,8 +4,11 @@
 
 #include "plugin/provider/provider.h"
 
+struct rg_stream;
+
 struct rg_dialect {
-  const char *path;    /* behind the base address; %s is the model's name */
+  const char *path;        /* behind the base address; %s is the model's name */
+  const char *stream_path; /* the same for a stream; NULL: no other */
   const char *version; /* what the path begins with where the base does not end in it, or NULL */
   const char *key;     /* the header of the key up to its value */
   const char *header;  /* one more, or NULL */
@@ -15,6 +18,8 @@ struct rg_dialect {
   void (*read_calls)(const struct schema_node *body, struct arena *arena,
                      struct rg_provider_answer *ret);
   uint64_t (*tokens)(const struct schema_node *body);
+  /* Writes the body that the events of a stream come to. False: the stream broke off. */
+  bool (*join)(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w);
 };
 
 extern const struct rg_dialect rg_dialect_openai, rg_dialect_azure, rg_dialect_mistral;
@@ -29,6 +34,10 @@ void rg_dialect_write_count(struct schema_writer *w, const char *key, uint64_t n
 uint64_t rg_dialect_count(const struct schema_node *object, const char *name);
 /* Room for one more call, or NULL: too many. */
 struct rg_tool_call *rg_dialect_call(struct rg_provider_answer *a);
+/* The item of an array member, or NULL. */
+const struct schema_node *rg_dialect_first(const struct schema_node *object, const char *name);
+/* Writes {"error":{"code":…}}, what every dialect's error becomes. */
+void rg_dialect_write_error(struct schema_writer *w, int64_t status);
 /* Arguments as JSON text: an object's bytes, a string's content, "{}" where there are none. */
 struct span rg_dialect_arguments(const struct schema_node *arguments);
 

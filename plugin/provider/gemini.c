@@ -1,5 +1,5 @@
 /* gemini: generateContent of Google's API and of Vertex. */
-#include "plugin/provider/dialect.h"
+#include "plugin/provider/stream.h"
 
 static void write_text(struct span text, struct schema_writer *w)
 {
@@ -137,6 +137,53 @@ static void read_calls(const struct schema_node *body, struct arena *arena,
   }
 }
 
+/* All parts of all events, in their order. */
+static bool join(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w)
+{
+  struct span stop = { NULL, 0 }, usage = stop, feedback = stop;
+  (void)arena;
+  for (size_t i = 0; i < stream->count; i++)
+    if (schema_tree_get(stream->events[i], "error")) {
+      schema_write_tree(w, stream->events[i]);
+      return true;
+    }
+  schema_write_object(w);
+  schema_write_key(w, SPAN("candidates"));
+  schema_write_array(w);
+  schema_write_object(w);
+  schema_write_key(w, SPAN("content"));
+  schema_write_object(w);
+  schema_write_key(w, SPAN("parts"));
+  schema_write_array(w);
+  for (size_t i = 0; i < stream->count; i++) {
+    const struct schema_node *event = stream->events[i];
+    const struct schema_node *candidate = rg_dialect_first(event, "candidates");
+    const struct schema_node *n = rg_dialect_first(schema_tree_get(candidate, "content"), "parts");
+    struct span reason = schema_tree_string(schema_tree_get(candidate, "finishReason"));
+    const struct schema_node *used = schema_tree_get(event, "usageMetadata");
+    const struct schema_node *blocked = schema_tree_get(event, "promptFeedback");
+    for (; n; n = n->next) schema_write_raw(w, n->raw);
+    if (reason.len > 0) stop = reason;
+    if (used) usage = used->raw;
+    if (blocked) feedback = blocked->raw;
+  }
+  schema_write_array_end(w);
+  schema_write_object_end(w);
+  schema_write_pair(w, "finishReason", stop);
+  schema_write_object_end(w);
+  schema_write_array_end(w);
+  if (usage.len > 0) {
+    schema_write_key(w, SPAN("usageMetadata"));
+    schema_write_raw(w, usage);
+  }
+  if (feedback.len > 0) {
+    schema_write_key(w, SPAN("promptFeedback"));
+    schema_write_raw(w, feedback);
+  }
+  schema_write_object_end(w);
+  return stop.len > 0 || feedback.len > 0;
+}
+
 static uint64_t tokens(const struct schema_node *body)
 {
   return rg_dialect_count(schema_tree_get(body, "usageMetadata"), "totalTokenCount");
@@ -144,17 +191,21 @@ static uint64_t tokens(const struct schema_node *body)
 
 const struct rg_dialect rg_dialect_gemini = {
   .path = "/models/%s:generateContent",
+  .stream_path = "/models/%s:streamGenerateContent?alt=sse",
   .version = "/v1beta",
   .key = "x-goog-api-key: ",
   .write = write,
   .read_calls = read_calls,
   .tokens = tokens,
+  .join = join,
 };
 
 const struct rg_dialect rg_dialect_vertex = {
   .path = "/models/%s:generateContent",
+  .stream_path = "/models/%s:streamGenerateContent?alt=sse",
   .key = "Authorization: Bearer ",
   .write = write,
   .read_calls = read_calls,
   .tokens = tokens,
+  .join = join,
 };

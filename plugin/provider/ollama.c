@@ -1,5 +1,5 @@
 /* ollama: its own chat interface. */
-#include "plugin/provider/dialect.h"
+#include "plugin/provider/stream.h"
 
 static void write_said(const struct rg_said *said, struct schema_writer *w)
 {
@@ -59,7 +59,7 @@ static void write(const struct rg_ask *ask, struct span system, bool native,
     schema_write_array_end(w);
   }
   schema_write_key(w, SPAN("stream"));
-  schema_write_bool(w, false);
+  schema_write_bool(w, ask->config->stream);
   schema_write_key(w, SPAN("options"));
   schema_write_object(w);
   rg_dialect_write_count(w, "num_predict", ask->config->max_tokens);
@@ -82,6 +82,41 @@ static void read_calls(const struct schema_node *body, struct arena *arena,
   }
 }
 
+/* JSON lines: the last one has what the whole answer has, but for its words. */
+static bool join(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w)
+{
+  const struct schema_node *last = stream->count > 0 ? stream->events[stream->count - 1] : NULL;
+  struct buf text;
+  (void)arena;
+  if (!last) return false;
+  if (schema_tree_get(last, "error")) {
+    schema_write_tree(w, last);
+    return true;
+  }
+  if (!schema_tree_truth(schema_tree_get(last, "done"), false)) return false;
+  buf_init(&text, RG_PROVIDER_BODY_MAX);
+  schema_write_object(w);
+  schema_write_key(w, SPAN("message"));
+  schema_write_object(w);
+  schema_write_key(w, SPAN("tool_calls"));
+  schema_write_array(w);
+  for (size_t i = 0; i < stream->count; i++) {
+    const struct schema_node *message = schema_tree_get(stream->events[i], "message");
+    buf_add(&text, schema_tree_string(schema_tree_get(message, "content")));
+    for (const struct schema_node *n = rg_dialect_first(message, "tool_calls"); n; n = n->next)
+      schema_write_raw(w, n->raw);
+  }
+  schema_write_array_end(w);
+  schema_write_pair(w, "content", buf_span(&text));
+  schema_write_object_end(w);
+  schema_write_pair(w, "done_reason", schema_tree_string(schema_tree_get(last, "done_reason")));
+  rg_dialect_write_count(w, "prompt_eval_count", rg_dialect_count(last, "prompt_eval_count"));
+  rg_dialect_write_count(w, "eval_count", rg_dialect_count(last, "eval_count"));
+  schema_write_object_end(w);
+  buf_done(&text);
+  return true;
+}
+
 static uint64_t tokens(const struct schema_node *body)
 {
   return rg_dialect_count(body, "prompt_eval_count") + rg_dialect_count(body, "eval_count");
@@ -93,4 +128,5 @@ const struct rg_dialect rg_dialect_ollama = {
   .write = write,
   .read_calls = read_calls,
   .tokens = tokens,
+  .join = join,
 };

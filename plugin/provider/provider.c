@@ -5,6 +5,7 @@
 
 #include "onebot/id.h"
 #include "plugin/provider/dialect.h"
+#include "plugin/provider/stream.h"
 
 static const struct rg_dialect *dialect_of(const struct schema_provider *known)
 {
@@ -103,7 +104,8 @@ static const char *url_of(const struct rg_ask *ask, const struct rg_dialect *d,
 {
   struct span base = base_of(ask->config, known), model = ask->config->model;
   const char *version = d->version && !span_ends(base, span_of(d->version)) ? d->version : "";
-  struct span path = span_of(d->path), behind = { NULL, 0 };
+  bool streams = ask->config->stream && d->stream_path;
+  struct span path = span_of(streams ? d->stream_path : d->path), behind = { NULL, 0 };
   size_t hole = span_find(path, SPAN("%s"));
   if (hole < path.len) {
     behind = (struct span) { path.ptr + hole + 2, path.len - hole - 2 };
@@ -167,6 +169,23 @@ uint64_t rg_dialect_count(const struct schema_node *object, const char *name)
   return (uint64_t)count;
 }
 
+const struct schema_node *rg_dialect_first(const struct schema_node *object, const char *name)
+{
+  const struct schema_node *list = schema_tree_get(object, name);
+  return list && list->kind == SCHEMA_ARRAY ? list->first : NULL;
+}
+
+void rg_dialect_write_error(struct schema_writer *w, int64_t status)
+{
+  schema_write_object(w);
+  schema_write_key(w, SPAN("error"));
+  schema_write_object(w);
+  schema_write_key(w, SPAN("code"));
+  schema_write_int(w, status);
+  schema_write_object_end(w);
+  schema_write_object_end(w);
+}
+
 struct rg_tool_call *rg_dialect_call(struct rg_provider_answer *a)
 {
   if (a->call_count == RG_CALLS_MAX) return NULL;
@@ -204,6 +223,20 @@ static bool read_error(const struct schema_node *body, struct rg_provider_answer
   return true;
 }
 
+/* A stream as one body, in arena. False: it broke off, or no memory. */
+static bool join_stream(const struct rg_dialect *d, struct span *body, struct arena *arena)
+{
+  struct rg_stream stream;
+  struct buf joined;
+  struct schema_writer w = { .out = &joined };
+  buf_init(&joined, 4 * RG_PROVIDER_BODY_MAX);
+  bool made = rg_stream_read(*body, arena, &stream) && d->join(&stream, arena, &w);
+  if (made) *body = arena_copy(arena, buf_span(&joined));
+  made = made && !joined.failed && body->ptr;
+  buf_done(&joined);
+  return made;
+}
+
 bool rg_provider_read(const struct rg_provider *config, struct span body, struct arena *arena,
                       struct rg_provider_answer *ret)
 {
@@ -211,6 +244,10 @@ bool rg_provider_read(const struct rg_provider *config, struct span body, struct
   const struct rg_dialect *d = known ? dialect_of(known) : NULL;
   struct schema_node *tree = NULL;
   *ret = (struct rg_provider_answer) { .tokens = 0 };
+  if (d && rg_stream_is_one(body) && !join_stream(d, &body, arena)) {
+    ret->failed = ret->broken_off = true;
+    return true;
+  }
   if (!d || schema_tree_read(body, SCHEMA_DEPTH_SCHEMA, arena, &tree, NULL) != SCHEMA_OK)
     return false;
   if (tree->kind != SCHEMA_OBJECT) return false;

@@ -60,6 +60,7 @@ struct rg_provider_answer {
   size_t call_count;
   uint64_t tokens;       /* used by question and answer; 0: it does not say */
   bool failed;           /* the body is an error in spite of its status */
+  bool broken_off;       /* failed: a stream without its end */
   int64_t failed_status; /* the status that it names; 0: none */
 };
 

@@ -71,8 +71,8 @@ const protocols = {
   gemini: { base: '' },
   ollama: { base: '' },
 };
-for (const [dialect, { base }] of Object.entries(protocols)) {
-  describe(`the agent with aimock as ${dialect}`, () => {
+for (const [dialect, { base }] of Object.entries(protocols)) for (const stream of [false, true]) {
+  describe(`the agent with aimock as ${dialect}${stream ? ', streaming' : ''}`, () => {
     let s, run, mock;
     before(async () => {
       mock = new LLMock({ port: 0 });
@@ -81,7 +81,7 @@ for (const [dialect, { base }] of Object.entries(protocols)) {
       mock.onMessage(/你好/, { content: words('你好呀') });
       await mock.start();
       s = await Sandbox.start();
-      run = await Run.start({ config: configuration(s, `  one: {dialect: ${dialect}, base_url: "${mock.url}${base}", api_key: "\${SOME_KEY}", model: gpt-4o}\n`), environment: { SOME_KEY: KEY } });
+      run = await Run.start({ config: configuration(s, `  one: {dialect: ${dialect}, base_url: "${mock.url}${base}", api_key: "\${SOME_KEY}", model: gpt-4o, stream: ${stream}}\n`), environment: { SOME_KEY: KEY } });
       await until('the connection', () => run.log.includes('ready'));
     });
     after(async () => {
@@ -266,6 +266,13 @@ describe('the agent when things go wrong', () => {
     await until('the log', () => run.log.includes('no answer in time'), 6000);
     clearInterval(timer);
     assert.ok(Date.now() - from < 5000);
+  });
+
+  test('a stream that breaks off is asked for again', async () => {
+    begin((r) => r.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify({ choices: [{ delta: { content: words('半截') } }] })}\n\n`), words('完整'));
+    await ask(s, '断流');
+    await answered(s, '完整');
+    assert.ok(!(await mine(s)).some((m) => said(m).includes('半截')));
   });
 
   test('a body that is no JSON, and one that is an error', async () => {

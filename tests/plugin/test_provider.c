@@ -247,3 +247,89 @@ Test(provider, an_answer_with_too_many_calls_is_bounded)
   buf_done(&b);
   arena_done(&arena);
 }
+
+/* ---- streams ---- */
+
+static const struct {
+  const char *dialect, *body, *text, *stop;
+  size_t calls;
+  bool failed, broken_off;
+  int64_t status;
+} streams[] = {
+  { "openai",
+    "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"a\"}}]}\n\n"
+    "data: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":null}]}\r\n\r\n: ping\n"
+    "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
+    "data: {\"choices\":[],\"usage\":{\"total_tokens\":7}}\n\ndata: [DONE]\n\n",
+    "ab", "stop", 0, false, false, 0 },
+  { "openai",
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{"
+    "\"name\":\"x\",\"arguments\":\"{\\\"a\\\"\"}}]}}]}\n\n"
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":"
+    "\":1}\"}},{\"index\":99}]},\"finish_reason\":\"tool_calls\"}]}\n\n",
+    "", "tool_calls", 1, false, false, 0 },
+  { "openai", "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n", "", "", 0, true, true,
+    0 },
+  { "openai", "data: {\"error\":{\"code\":429}}\n\n", "", "", 0, true, false, 429 },
+  { "mistral",
+    "data: {\"choices\":[{\"delta\":{\"content\":[{\"type\":\"thinking\"},{\"type\":\"text\","
+    "\"text\":\"a\"}]},\"finish_reason\":\"stop\"}]}\n",
+    "a", "stop", 0, false, false, 0 },
+  { "anthropic",
+    "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{"
+    "\"input_tokens\":4}}}\n\n"
+    "data: "
+    "{\"type\":\"content_block_start\",\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+    "data: "
+    "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
+    "data: {\"type\":\"content_block_start\",\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\","
+    "\"name\":\"x\"}}\n\n"
+    "data: {\"type\":\"content_block_delta\",\"delta\":{\"partial_json\":\"{\\\"a\\\":1}\"}}\n\n"
+    "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{"
+    "\"output_tokens\":3}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+    "hi", "tool_use", 1, false, false, 0 },
+  { "anthropic", "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", "", "",
+    0, true, false, 529 },
+  { "anthropic", "event: message_start\ndata: {\"type\":\"message_start\"}\n\n", "", "", 0, true,
+    true, 0 },
+  { "gemini",
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n"
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"thought\":true,\"text\":\"no\"},{\"text\":"
+    "\"b\"},{\"functionCall\":{\"name\":\"x\",\"args\":{\"a\":1}}}]},\"finishReason\":\"STOP\"}],"
+    "\"usageMetadata\":{\"totalTokenCount\":7}}\n\n",
+    "ab", "STOP", 1, false, false, 0 },
+  { "gemini", "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n", "", "",
+    0, true, true, 0 },
+  { "ollama",
+    "{\"message\":{\"content\":\"a\"},\"done\":false}\n"
+    "{\"message\":{\"content\":\"b\",\"tool_calls\":[{\"function\":{\"name\":\"x\",\"arguments\":{"
+    "\"a\":1}}}]},\"done\":false}\n"
+    "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"eval_count\":7}\n",
+    "ab", "stop", 1, false, false, 0 },
+  { "ollama", "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"message\":{}}\n", "", "", 0,
+    true, true, 0 },
+  { "ollama", "{\"message\":{\"content\":\"a\"}}\n{\"error\":\"out of memory\"}\n", "", "", 0, true,
+    false, 0 },
+};
+
+Test(provider, a_stream_is_read_as_its_whole)
+{
+  for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    struct arena arena;
+    struct rg_provider_answer a;
+    arena_init(&arena, 1 << 24);
+    const struct rg_provider config = { .dialect = span_of(streams[i].dialect) };
+    cr_assert(rg_provider_read(&config, span_of(streams[i].body), &arena, &a), "row %zu", i);
+    cr_expect(a.failed == streams[i].failed && a.broken_off == streams[i].broken_off &&
+                  a.failed_status == streams[i].status,
+              "row %zu", i);
+    cr_expect(span_is(a.said.text, streams[i].text), "row %zu: %.*s", i, (int)a.said.text.len,
+              a.said.text.ptr);
+    cr_expect(span_is(a.said.stop, streams[i].stop), "row %zu", i);
+    cr_expect_eq(a.call_count, streams[i].calls, "row %zu: %zu", i, a.call_count);
+    if (a.call_count > 0)
+      cr_expect(span_is(a.calls[0].name, "x") && span_is(a.calls[0].arguments, "{\"a\":1}"),
+                "row %zu", i);
+    arena_done(&arena);
+  }
+}
