@@ -7,7 +7,7 @@
 #include "onebot/id.h"
 #include "plugin/config_address.h"
 #include "plugin/config_layers.h"
-#include "schema/provider.h"
+#include "plugin/provider/provider.h"
 
 enum {
   FAULTS_MAX = 100,             /* more are of no use to anyone */
@@ -515,13 +515,8 @@ static void check_provider(struct loader *l, const struct mapping *m, const stru
   if (p->api_key.len > 0 && p->api_key_file.len > 0)
     tell(l, key_in(map, "api_key_file"), "%.*s.api_key_file: not together with api_key", n,
          m->path.ptr);
-  const struct schema_provider_config stated = { .base_url = p->base_url,
-                                                 .schema = p->takes_schema == RG_UNKNOWN
-                                                               ? SCHEMA_UNSTATED
-                                                           : p->takes_schema == RG_YES
-                                                               ? SCHEMA_STATED_YES
-                                                               : SCHEMA_STATED_NO };
-  if (p->structured_output == RG_FORM_NATIVE && !schema_provider_takes(known, &stated, false))
+  enum rg_form form;
+  if (!rg_provider_form(p, false, &form))
     tell(l, key_in(map, "structured_output")->next,
          "%.*s.structured_output: %s takes no schema: write prompt, or state "
          "supports_response_schema: yes",
@@ -669,6 +664,45 @@ static void read_root(struct loader *l, const struct rg_yaml *root)
   if (l->c->endpoint_count > 0) check_listeners(l, endpoints->next);
 }
 
+/* Whether the agent asks this provider with tools in one of an endpoint's groups (NULL: of all). */
+static bool asks_with_tools(const struct rg_config *c, const struct rg_endpoint *e,
+                            const struct rg_provider *p)
+{
+  struct rg_ids named = rg_config_named(c, e);
+  for (size_t i = 0; i <= named.count; i++) {
+    const struct rg_group *g = rg_config_group(c, e, i == 0 ? 0 : named.items[i - 1]);
+    bool uses = g->agent.providers.count == 0;
+    for (size_t n = 0; n < g->agent.providers.count && !uses; n++)
+      uses = span_eq(g->agent.providers.items[n], p->name);
+    if (uses && g->agent.enabled && g->agent.tools != 0) return true;
+  }
+  return false;
+}
+
+/* A schema that was stated to go beside tools where it cannot. */
+static void check_native(struct loader *l, const struct rg_yaml *root)
+{
+  const struct rg_config *c = l->c;
+  const struct rg_yaml *providers = c->provider_count > 0 ? key_in(root, "providers") : NULL;
+  const struct rg_yaml *key = providers ? providers->next->first : NULL;
+  for (; key && c->groups; key = key->next->next) {
+    const struct rg_provider *p = key->faulty ? NULL : rg_config_provider(c, key->text);
+    const struct rg_yaml *form_key =
+        p && key->next->kind == RG_YAML_MAP ? key_in(key->next, "structured_output") : NULL;
+    enum rg_form form;
+    if (!form_key || !rg_provider_form(p, false, &form) || rg_provider_form(p, true, &form))
+      continue;
+    bool asks = asks_with_tools(c, NULL, p);
+    for (size_t i = 0; i < c->endpoint_count && !asks; i++)
+      asks = asks_with_tools(c, &c->endpoints[i], p);
+    if (asks)
+      tell(l, form_key->next,
+           "providers.%.*s.structured_output: native is not possible beside agent.tools: write "
+           "auto, or agent.tools: [], or state supports_response_schema_with_tools: yes",
+           (int)p->name.len, p->name.ptr);
+  }
+}
+
 /* What each key has by itself. The table's own defaults are always right: a test reads them. */
 static void read_defaults(struct loader *l, enum rg_scope scope, void *base)
 {
@@ -696,6 +730,7 @@ static void read_all(struct loader *l, struct span text)
   if (!rg_yaml_read(text, &l->tree, on_fault, l, &root)) return;
   if (root) read_root(l, root);
   lay_groups(l, (struct rg_endpoint *)(uintptr_t)l->c->endpoints);
+  if (root && root->kind == RG_YAML_MAP && !root->faulty) check_native(l, root);
 }
 
 struct rg_config *rg_config_read(struct span text, struct span folder, rg_env_fn *env,

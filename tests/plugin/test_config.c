@@ -203,6 +203,9 @@ static const struct {
     "leave it out" },
   { MAIN "providers: {a: {model: m, api_key: x, api_key_file: y}}\n", 4, 39, "api_key_file",
     "not together" },
+  { DEFAULT "    agent: {enabled: true}\n"
+            "providers: {a: {model: m, dialect: vllm, structured_output: native}}\n",
+    7, 61, "structured_output", "beside agent.tools" },
   { DEFAULT "    agent: {providers: [b]}\n", 6, 25, "agent.providers", "no provider" },
   { MAIN "store: mysql://x\n", 4, 8, "store", "sqlite:FILE" },
   { MAIN "store: \"sqlite:\"\n", 4, 8, "store", "sqlite:FILE" },
