@@ -380,7 +380,9 @@ static void keyboard_take(struct rg_conversation *c, const struct rg_job *job, s
   const struct schema_message *m = &job->reply.messages[message];
   for (size_t i = 0; i < m->count; i++) {
     if (m->segments[i].type != SCHEMA_KEYBOARD) continue;
-    rg_keyboard_remember(&c->keyboard, &m->segments[i], asked, ob_now_ms());
+    uint64_t now = ob_now_ms();
+    rg_keyboard_remember(&c->keyboard, &m->segments[i], asked, now);
+    gate_of(c)->keyboards_until_ms = now + RG_KEYBOARD_TTL_MS;
   }
 }
 

@@ -54,6 +54,7 @@ struct rg_gate {
   struct rg_relay *relay;         /* service thread only, as what follows; NULL before and after */
   struct rg_agent *agent;         /* likewise */
   struct rg_conversation *active; /* those with jobs */
+  uint64_t keyboards_until_ms;    /* a number may answer a keyboard until then */
   struct arena event_arena;
   bool closing;
 };
