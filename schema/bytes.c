@@ -305,6 +305,12 @@ void arena_reset(struct arena *a)
   a->failed = false;
 }
 
+static size_t next_size(const struct arena *a)
+{
+  if (!a->chunks) return ARENA_FIRST;
+  return a->chunks->size < ARENA_LARGEST / 2 ? a->chunks->size * 2 : ARENA_LARGEST;
+}
+
 static struct arena_chunk *new_chunk(size_t size)
 {
   if (size > SIZE_MAX - sizeof(struct arena_chunk)) return NULL;
@@ -315,24 +321,26 @@ static struct arena_chunk *new_chunk(size_t size)
   return chunk;
 }
 
-/* A piece that does not fit. A large one gets a chunk of its own behind the current one, whose rest
- * stays in use. */
-static void *alloc_from_new_chunk(struct arena *a, size_t n)
+/* Makes a chunk of at least n bytes the current one; the rest of the one before is given up. */
+static bool begin_chunk(struct arena *a, size_t n)
 {
-  size_t size = ARENA_FIRST;
-  if (a->chunks) size = a->chunks->size < ARENA_LARGEST / 2 ? a->chunks->size * 2 : ARENA_LARGEST;
-  bool alone = n > size / 2;
-  struct arena_chunk *chunk = new_chunk(alone ? n : size);
-  if (!chunk) return NULL;
-  if (alone && a->chunks) {
-    chunk->older = a->chunks->older;
-    a->chunks->older = chunk;
-    return chunk->bytes;
-  }
+  size_t size = next_size(a);
+  struct arena_chunk *chunk = new_chunk(n > size ? n : size);
+  if (!chunk) return false;
   chunk->older = a->chunks;
   a->chunks = chunk;
-  a->at = (char *)chunk->bytes + n;
-  a->end = (char *)chunk->bytes + chunk->size;
+  a->at = (char *)chunk->bytes;
+  a->end = a->at + chunk->size;
+  return true;
+}
+
+/* A large piece gets a chunk of its own behind the current one, whose rest stays in use. */
+static void *alloc_alone(struct arena *a, size_t n)
+{
+  struct arena_chunk *chunk = new_chunk(n);
+  if (!chunk) return NULL;
+  chunk->older = a->chunks->older;
+  a->chunks->older = chunk;
   return chunk->bytes;
 }
 
@@ -351,18 +359,24 @@ void *arena_alloc(struct arena *a, size_t n)
   void *piece = a->at;
   if ((size_t)(a->end - a->at) >= rounded) {
     a->at += rounded;
+  } else if (a->chunks && rounded > next_size(a) / 2) {
+    piece = alloc_alone(a, rounded);
+  } else if (begin_chunk(a, rounded)) {
+    piece = a->at;
+    a->at += rounded;
   } else {
-    piece = alloc_from_new_chunk(a, rounded);
-    a->failed = !piece;
+    piece = NULL;
   }
+  a->failed = !piece;
   if (piece) a->used += rounded;
   return piece;
 }
 
-size_t arena_room(const struct arena *a)
+bool arena_reserve(struct arena *a, size_t n)
 {
-  size_t in_chunk = (size_t)(a->end - a->at), allowed = a->max - a->used;
-  return in_chunk < allowed ? in_chunk : allowed;
+  size_t rounded = rounded_up(n);
+  if (a->failed || rounded < n || rounded > a->max - a->used) return false;
+  return (size_t)(a->end - a->at) >= rounded || begin_chunk(a, rounded);
 }
 
 void arena_trim(struct arena *a, void *piece, size_t n, size_t used)

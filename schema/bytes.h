@@ -102,8 +102,9 @@ void arena_done(struct arena *a);
 void arena_reset(struct arena *a);
 /* n bytes aligned for any object, not cleared; NULL where max or memory forbids it. */
 void *arena_alloc(struct arena *a, size_t n);
-/* What the next pieces can have together before memory is asked for. */
-size_t arena_room(const struct arena *a);
+/* Sees to it that a piece of n bytes comes from where arena_trim can give back. False: max or memory
+ * forbids it, which leaves the arena as it is. */
+bool arena_reserve(struct arena *a, size_t n);
 /* Gives back the end of the piece of n bytes that was allocated last: used bytes of it stay. */
 void arena_trim(struct arena *a, void *piece, size_t n, size_t used);
 /* The same, zeroed, for count objects of size bytes, checked for overflow. */

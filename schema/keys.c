@@ -1,11 +1,16 @@
 #include "schema/keys.h"
 
-struct schema_key_slot {
-  uint32_t turn, hash;
+struct schema_key {
   struct span key;
+  uint32_t hash;
 };
 
-enum { FIRST_SLOTS = 32 };
+/* Small, so that the slots of 100,000 keys stay in a cache: they are what is read at random. */
+struct schema_key_slot {
+  uint32_t hash, place; /* 1 is the first key; 0: free */
+};
+
+enum { FIRST_SLOTS = 32, FIRST_BLOCK = 16 };
 
 static uint64_t rotate(uint64_t x, unsigned bits)
 {
@@ -56,12 +61,18 @@ struct schema_keys *schema_keys_open(struct schema_keys *outer, struct arena *ar
     keys->outer = outer;
     keys->inner = NULL;
     keys->slots = NULL;
-    keys->slot_count = 0;
-    keys->turn = 0;
+    keys->block_count = keys->slot_cap = 0;
     if (outer) outer->inner = keys;
   }
   keys->count = 0;
   return keys;
+}
+
+/* The key that came at that place. Block b begins with place 16 * (2^b - 1). */
+static struct schema_key *key_at(const struct schema_keys *keys, size_t place)
+{
+  unsigned block = 31 - (unsigned)__builtin_clz((unsigned)(place / FIRST_BLOCK + 1));
+  return &keys->blocks[block][place - FIRST_BLOCK * (((size_t)1 << block) - 1)];
 }
 
 /* The slot of the key, or the free one where it belongs. */
@@ -71,51 +82,68 @@ static struct schema_key_slot *slot_of(const struct schema_keys *keys, struct sp
   size_t mask = keys->slot_count - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
     struct schema_key_slot *slot = &keys->slots[i];
-    if (slot->turn != keys->turn) return slot;
-    if (slot->hash == hash && span_eq(slot->key, key)) return slot;
+    if (slot->place == 0) return slot;
+    if (slot->hash == hash && span_eq(key_at(keys, slot->place - 1)->key, key)) return slot;
   }
 }
 
-static bool grow(struct schema_keys *keys, struct arena *arena)
+/* Takes count slots into use and puts all keys there anew. */
+static bool spread(struct schema_keys *keys, size_t count, struct arena *arena)
 {
-  struct schema_key_slot *old = keys->slots;
-  size_t old_count = keys->slot_count, count = old_count ? old_count * 2 : FIRST_SLOTS;
-  struct schema_key_slot *slots = arena_zalloc(arena, count, sizeof *slots);
-  if (!slots) return false;
-  keys->slots = slots;
+  if (count > keys->slot_cap) {
+    keys->slots = count <= SIZE_MAX / sizeof *keys->slots
+                      ? arena_alloc(arena, count * sizeof *keys->slots)
+                      : NULL;
+    keys->slot_cap = keys->slots ? count : 0;
+    if (!keys->slots) return false;
+  }
   keys->slot_count = count;
-  for (size_t i = 0; i < old_count; i++)
-    if (old[i].turn == keys->turn) *slot_of(keys, old[i].key, old[i].hash) = old[i];
+  memset(keys->slots, 0, count * sizeof *keys->slots);
+  for (size_t k = 0; k < keys->count; k++) {
+    uint32_t hash = key_at(keys, k)->hash;
+    size_t i = hash & (count - 1);
+    while (keys->slots[i].place) i = (i + 1) & (count - 1);
+    keys->slots[i] = (struct schema_key_slot) { hash, (uint32_t)(k + 1) };
+  }
   return true;
 }
 
-/* The first key that is too many for the list: all move to the slots. */
+/* Room for one more key in the order in which they came. */
+static bool make_room(struct schema_keys *keys, struct arena *arena)
+{
+  size_t have = FIRST_BLOCK * (((size_t)1 << keys->block_count) - 1);
+  if (keys->count < have) return true;
+  if (keys->block_count == SCHEMA_KEYS_BLOCKS) return false;
+  struct schema_key *block =
+      arena_alloc(arena, ((size_t)FIRST_BLOCK << keys->block_count) * sizeof *block);
+  if (block) keys->blocks[keys->block_count++] = block;
+  return block;
+}
+
+/* The first key that is too many to be compared one by one: from here on all are hashed. */
 static bool begin_hashing(struct schema_keys *keys, struct arena *arena)
 {
-  if (keys->turn == UINT32_MAX) keys->slots = NULL, keys->slot_count = 0, keys->turn = 0;
-  keys->turn++;
+  if (!make_room(keys, arena)) return false;
   /* The sender cannot know addresses; nothing better is at hand without asking the system. */
   keys->seed[0] = (uint64_t)(uintptr_t)keys * 0x9E3779B97F4A7C15;
   keys->seed[1] = (uint64_t)(uintptr_t)&arena ^ (uint64_t)(uintptr_t)keys->few[0].ptr << 20;
-  if (!keys->slots && !grow(keys, arena)) return false;
-  for (size_t i = 0; i < SCHEMA_KEYS_FEW; i++) {
-    uint32_t hash = hash_of(keys->seed, keys->few[i]);
-    *slot_of(keys, keys->few[i], hash) =
-        (struct schema_key_slot) { keys->turn, hash, keys->few[i] };
-  }
-  return true;
+  for (size_t i = 0; i < SCHEMA_KEYS_FEW; i++)
+    *key_at(keys, i) = (struct schema_key) { keys->few[i], hash_of(keys->seed, keys->few[i]) };
+  return spread(keys, FIRST_SLOTS, arena);
 }
 
 static enum schema_keys_result add_hashed(struct schema_keys *keys, struct span key,
                                           struct arena *arena)
 {
   if (keys->count == SCHEMA_KEYS_FEW && !begin_hashing(keys, arena)) return SCHEMA_KEYS_NOMEM;
-  if (keys->count >= keys->slot_count / 2 && !grow(keys, arena)) return SCHEMA_KEYS_NOMEM;
   uint32_t hash = hash_of(keys->seed, key);
   struct schema_key_slot *slot = slot_of(keys, key, hash);
-  if (slot->turn == keys->turn) return SCHEMA_KEYS_SEEN;
-  *slot = (struct schema_key_slot) { keys->turn, hash, key };
-  keys->count++;
+  if (slot->place) return SCHEMA_KEYS_SEEN;
+  if (!make_room(keys, arena)) return SCHEMA_KEYS_NOMEM;
+  *key_at(keys, keys->count++) = (struct schema_key) { key, hash };
+  *slot = (struct schema_key_slot) { hash, (uint32_t)keys->count };
+  if (keys->count > keys->slot_count / 2 && !spread(keys, keys->slot_count * 2, arena))
+    return SCHEMA_KEYS_NOMEM;
   return SCHEMA_KEYS_NEW;
 }
 
@@ -132,7 +160,7 @@ enum schema_keys_result schema_keys_add(struct schema_keys *keys, struct span ke
 bool schema_keys_has(const struct schema_keys *keys, struct span key)
 {
   if (keys->count > SCHEMA_KEYS_FEW)
-    return slot_of(keys, key, hash_of(keys->seed, key))->turn == keys->turn;
+    return slot_of(keys, key, hash_of(keys->seed, key))->place != 0;
   for (size_t i = 0; i < keys->count; i++)
     if (span_eq(keys->few[i], key)) return true;
   return false;

@@ -6,9 +6,11 @@
 #include "schema/bytes.h"
 
 enum {
-  SCHEMA_KEYS_FEW = 8, /* compared one by one: objects of the reply contract have at most 6 */
+  SCHEMA_KEYS_FEW = 8,     /* compared one by one: objects of the reply contract have at most 6 */
+  SCHEMA_KEYS_BLOCKS = 27, /* the last would be larger than any arena */
 };
 
+struct schema_key;
 struct schema_key_slot;
 
 /* The sets of nested objects form a list, so that an object reuses what one before it at the same
@@ -17,10 +19,13 @@ struct schema_keys {
   struct schema_keys *outer, *inner;
   size_t count;
   struct span few[SCHEMA_KEYS_FEW];
-  struct schema_key_slot *slots; /* NULL until an object has many keys */
-  size_t slot_count;             /* a power of two */
+  /* from the first key on that is more than a few: all in the order in which they came, and by
+   * their hash the place of each in that order */
+  struct schema_key *blocks[SCHEMA_KEYS_BLOCKS]; /* each holds twice as many as the one before */
+  size_t block_count;
+  struct schema_key_slot *slots;
+  size_t slot_count, slot_cap; /* powers of two: in use, and there from an earlier object */
   uint64_t seed[2];
-  uint32_t turn; /* slots of another turn are free */
 };
 
 enum schema_keys_result { SCHEMA_KEYS_NEW, SCHEMA_KEYS_SEEN, SCHEMA_KEYS_NOMEM };

@@ -379,11 +379,11 @@ static inline size_t encode(uint32_t code_point, char *out)
 const char *scan_decode(const char *begin, const char *p, const char *end, struct arena *arena,
                         struct span *ret, bool *controls)
 {
-  /* What is decoded is never longer than its source. Where the arena has room for the rest of the
-   * text that bound is good enough, and what is left of it goes back; else the end of the string
-   * is looked for first. */
+  /* What is decoded is never longer than its source, so the rest of the text is a bound; what is
+   * left of it goes back, to be the bound of the next string. Only where the arena may not have as
+   * much is the end of the string looked for first, which takes as long as decoding it. */
   size_t most = (size_t)(end - begin) + COPY_SLACK;
-  if (most > arena_room(arena)) {
+  if (!arena_reserve(arena, most)) {
     const char *quote = find_quote(p, end);
     if (!quote) return NULL;
     most = (size_t)(quote - begin) + COPY_SLACK;

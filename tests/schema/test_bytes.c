@@ -179,3 +179,31 @@ Test(bytes, arena_pieces_are_aligned_and_apart)
   arena_done(&a);
   arena_done(&a);
 }
+
+Test(bytes, arenas_take_back_what_was_not_used)
+{
+  struct arena a;
+  arena_init(&a, 1 << 20);
+  cr_expect(arena_reserve(&a, 1000));
+  cr_expect_eq(a.used, 0);
+  char *first = arena_alloc(&a, 1000);
+  cr_assert(first);
+  arena_trim(&a, first, 1000, 5);
+  cr_expect_eq(a.used, 16);
+  cr_expect_eq(arena_alloc(&a, 1), first + 16);
+  arena_trim(&a, first, 1000, 1); /* not the last piece any more */
+  cr_expect_eq(a.used, 32);
+  /* a reserved piece can be given back, however large */
+  cr_expect(arena_reserve(&a, 900000));
+  char *large = arena_alloc(&a, 900000);
+  cr_assert(large);
+  arena_trim(&a, large, 900000, 0);
+  cr_expect_eq(a.used, 48);
+  cr_expect_not(arena_reserve(&a, 1 << 20), "beyond the maximum");
+  cr_expect_not(arena_reserve(&a, SIZE_MAX));
+  cr_expect_not(a.failed);
+  cr_expect_eq(arena_alloc(&a, 16), large + 16);
+  arena_reset(&a);
+  cr_expect_eq(a.used, 0);
+  arena_done(&a);
+}
