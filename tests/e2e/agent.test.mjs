@@ -268,6 +268,22 @@ describe('the agent when things go wrong', () => {
     assert.ok(Date.now() - from < 5000);
   });
 
+  test('a number that answers a keyboard asks with what it stands for', async () => {
+    begin(reply([{ type: 'text', data: { text: '选一个' } }, { type: 'keyboard', data: { rows: [[{ label: '红', payload: '我要红色' }]] } }]), words('红色好'));
+    await ask(s, '给我选');
+    await answered(s, '选一个');
+    await s.say('1');
+    await answered(s, '红色好');
+    assert.equal(JSON.parse(first.requests[1].body.messages.at(-1).content.trim().split('\n').at(-1)).text, '我要红色');
+  });
+
+  test('an admin command is nothing for the model', async () => {
+    begin();
+    await s.say('/gate status', { as: OWNER });
+    await pause(300);
+    assert.equal(first.requests.length, 0);
+  });
+
   test('a stream that breaks off is asked for again', async () => {
     begin((r) => r.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify({ choices: [{ delta: { content: words('半截') } }] })}\n\n`), words('完整'));
     await ask(s, '断流');
