@@ -5,12 +5,9 @@ struct schema_key {
   uint32_t hash;
 };
 
-/* Small, so that the slots of 100,000 keys stay in a cache: they are what is read at random. */
-struct schema_key_slot {
-  uint32_t hash, place; /* 1 is the first key; 0: free */
-};
-
-enum { FIRST_SLOTS = 32, FIRST_BLOCK = 16 };
+/* A slot: the place of a key, of which 1 is the first, below 8 bits of its hash; 0 is free. Slots are
+ * what is read at random, so they are small: those of 100,000 keys stay in a cache. */
+enum { FIRST_SLOTS = 32, FIRST_BLOCK = 16, PLACE_BITS = 24, PLACE_MASK = (1 << PLACE_BITS) - 1 };
 
 static uint64_t rotate(uint64_t x, unsigned bits)
 {
@@ -75,15 +72,21 @@ static struct schema_key *key_at(const struct schema_keys *keys, size_t place)
   return &keys->blocks[block][place - FIRST_BLOCK * (((size_t)1 << block) - 1)];
 }
 
+static uint32_t slot_with(uint32_t hash, size_t place)
+{
+  return hash >> PLACE_BITS << PLACE_BITS | (uint32_t)place;
+}
+
 /* The slot of the key, or the free one where it belongs. */
-static struct schema_key_slot *slot_of(const struct schema_keys *keys, struct span key,
-                                       uint32_t hash)
+static uint32_t *slot_of(const struct schema_keys *keys, struct span key, uint32_t hash)
 {
   size_t mask = keys->slot_count - 1;
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
-    struct schema_key_slot *slot = &keys->slots[i];
-    if (slot->place == 0) return slot;
-    if (slot->hash == hash && span_eq(key_at(keys, slot->place - 1)->key, key)) return slot;
+    uint32_t *slot = &keys->slots[i];
+    if (*slot == 0) return slot;
+    if ((*slot ^ hash) >> PLACE_BITS) continue;
+    const struct schema_key *known = key_at(keys, (*slot & PLACE_MASK) - 1);
+    if (known->hash == hash && span_eq(known->key, key)) return slot;
   }
 }
 
@@ -102,8 +105,8 @@ static bool spread(struct schema_keys *keys, size_t count, struct arena *arena)
   for (size_t k = 0; k < keys->count; k++) {
     uint32_t hash = key_at(keys, k)->hash;
     size_t i = hash & (count - 1);
-    while (keys->slots[i].place) i = (i + 1) & (count - 1);
-    keys->slots[i] = (struct schema_key_slot) { hash, (uint32_t)(k + 1) };
+    while (keys->slots[i]) i = (i + 1) & (count - 1);
+    keys->slots[i] = slot_with(hash, k + 1);
   }
   return true;
 }
@@ -137,11 +140,11 @@ static enum schema_keys_result add_hashed(struct schema_keys *keys, struct span 
 {
   if (keys->count == SCHEMA_KEYS_FEW && !begin_hashing(keys, arena)) return SCHEMA_KEYS_NOMEM;
   uint32_t hash = hash_of(keys->seed, key);
-  struct schema_key_slot *slot = slot_of(keys, key, hash);
-  if (slot->place) return SCHEMA_KEYS_SEEN;
+  uint32_t *slot = slot_of(keys, key, hash);
+  if (*slot) return SCHEMA_KEYS_SEEN;
   if (!make_room(keys, arena)) return SCHEMA_KEYS_NOMEM;
   *key_at(keys, keys->count++) = (struct schema_key) { key, hash };
-  *slot = (struct schema_key_slot) { hash, (uint32_t)keys->count };
+  *slot = slot_with(hash, keys->count);
   if (keys->count > keys->slot_count / 2 && !spread(keys, keys->slot_count * 2, arena))
     return SCHEMA_KEYS_NOMEM;
   return SCHEMA_KEYS_NEW;
@@ -159,8 +162,7 @@ enum schema_keys_result schema_keys_add(struct schema_keys *keys, struct span ke
 
 bool schema_keys_has(const struct schema_keys *keys, struct span key)
 {
-  if (keys->count > SCHEMA_KEYS_FEW)
-    return slot_of(keys, key, hash_of(keys->seed, key))->place != 0;
+  if (keys->count > SCHEMA_KEYS_FEW) return *slot_of(keys, key, hash_of(keys->seed, key)) != 0;
   for (size_t i = 0; i < keys->count; i++)
     if (span_eq(keys->few[i], key)) return true;
   return false;

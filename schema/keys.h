@@ -7,11 +7,10 @@
 
 enum {
   SCHEMA_KEYS_FEW = 8,     /* compared one by one: objects of the reply contract have at most 6 */
-  SCHEMA_KEYS_BLOCKS = 27, /* the last would be larger than any arena */
+  SCHEMA_KEYS_BLOCKS = 20, /* together 2^24 keys: a slot has 24 bits for the place of one */
 };
 
 struct schema_key;
-struct schema_key_slot;
 
 /* The sets of nested objects form a list, so that an object reuses what one before it at the same
  * depth has left. */
@@ -23,7 +22,7 @@ struct schema_keys {
    * their hash the place of each in that order */
   struct schema_key *blocks[SCHEMA_KEYS_BLOCKS]; /* each holds twice as many as the one before */
   size_t block_count;
-  struct schema_key_slot *slots;
+  uint32_t *slots;
   size_t slot_count, slot_cap; /* powers of two: in use, and there from an earlier object */
   uint64_t seed[2];
 };
