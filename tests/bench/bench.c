@@ -116,7 +116,7 @@ int main(int argc, char **argv)
     int n = 0;
     const struct contender *c = list ? list(&n) : NULL;
     for (int k = 0; k < n && count < CONTENDERS_MAX; k++)
-      if (!c[k].init || c[k].init() == 0) contenders[count++] = &c[k];
+      if (!c[k].init || c[k].init(argv[optind]) == 0) contenders[count++] = &c[k];
   }
   int reference_at = -1;
   for (int i = 0; i < count; i++) {

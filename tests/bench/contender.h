@@ -10,7 +10,8 @@ extern "C" {
 
 struct contender {
   const char *name;
-  int (*init)(void); /* may be NULL; 0: ready */
+  const char *kind;                /* what it does: "validate", or less */
+  int (*init)(const char *folder); /* the set; may be NULL; 0: ready */
   /* Judges the n bytes at p, which must not be changed and have 64 zero bytes behind them. 1:
    * accepted. */
   int (*run)(const unsigned char *p, size_t n);
