@@ -31,6 +31,7 @@ static const struct {
   { "arguments", ARGUMENTS },
   { "args", ARGUMENTS },
   { "kwargs", ARGUMENTS },
+  { "params", ARGUMENTS },
   { "toolinput", ARGUMENTS },
   { "toolargs", ARGUMENTS },
   { "toolarguments", ARGUMENTS },
@@ -356,6 +357,35 @@ static bool has_keyword(struct span text, size_t at)
          text.ptr[equals + 1] != '=';
 }
 
+static bool is_snake(struct span name)
+{
+  return name.len > 2 && memchr(name.ptr + 1, '_', name.len - 2) != NULL;
+}
+
+/* Whether the argument list whose parenthesis is at byte at is a string or strings. */
+static bool has_string(struct span text, size_t at)
+{
+  size_t begin = schema_skip_blank(text, at + 1);
+  return begin < text.len && (text.ptr[begin] == '"' || text.ptr[begin] == '\'');
+}
+
+bool schema_call_named(struct span text)
+{
+  struct span t = schema_trim_blank(text);
+  size_t marks = 0;
+  while (marks < t.len && t.ptr[marks] == '>') marks++;
+  size_t end = skip_name(t, marks), at = schema_skip_blank(t, end);
+  struct span name = { t.ptr + marks, end - marks };
+  if (!(is_snake(name) || (marks == 3 && name.len)) || at == end) return false;
+  if (!memchr(t.ptr + end, '\n', at - end)) return false;
+  if (starts(t, at, "```")) {
+    at += 3;
+    while (at < t.len && schema_is_word(t.ptr[at])) at++;
+    at = schema_skip_blank(t, at);
+  }
+  return at < t.len && t.ptr[at] == '{' && (t.ptr[t.len - 1] == '}' || t.ptr[t.len - 1] == '`');
+}
+
 bool schema_call_pythonic(struct span text)
 {
   static const char *const builtins[] = { "print", "dict", "sorted", "open", NULL };
@@ -369,7 +399,8 @@ bool schema_call_pythonic(struct span text)
     size_t name_end = skip_name(t, at);
     struct span name = { t.ptr + at, name_end - at };
     if (name.len < 2 || name_end >= t.len || t.ptr[name_end] != '(') return false;
-    if (is_word_of(name, builtins) || !has_keyword(t, name_end)) return false;
+    bool called = has_keyword(t, name_end) || (is_snake(name) && has_string(t, name_end));
+    if (is_word_of(name, builtins) || !called) return false;
     at = skip_arguments(t, name_end);
     if (at > t.len) return false;
     while (at < t.len && (schema_is_space(t.ptr[at]) || t.ptr[at] == ',' || t.ptr[at] == ';')) at++;

@@ -11,8 +11,12 @@
  * behind the object, or where it stops being one. Walks once. */
 bool schema_call_json(struct span text, size_t at, size_t *retreach);
 
-/* Whether the whole text is one or more calls with keyword arguments, alone or as a list:
- * get_weather(city="x"), [f(a=1), g(b=2)]. */
+/* Whether the whole text is one or more calls, alone or as a list, with keyword arguments or, behind
+ * a name_of_this_kind, with a string: get_weather(city="x"), [f(a=1), g(b=2)]. */
 bool schema_call_pythonic(struct span text);
+
+/* Whether the whole text is a name_of_this_kind on its line and then an object, fenced or not: what
+ * is left of GLM's and Functionary's calls without their tokens. */
+bool schema_call_named(struct span text);
 
 #endif

@@ -1,6 +1,7 @@
 #include "schema/glance.h"
 
 #include "schema/markup.h"
+#include "schema/step.h"
 
 #if defined(__x86_64__) && !defined(SCHEMA_PORTABLE)
 #  include <immintrin.h>
@@ -39,26 +40,9 @@ static unsigned char byte_at(struct span text, size_t at)
   return at < text.len ? (unsigned char)text.ptr[at] : 0;
 }
 
-static bool ends_in(struct span text, size_t at, const char *word)
-{
-  size_t n = strlen(word);
-  return at >= n && span_eq_nocase((struct span) { text.ptr + at - n, n }, span_of(word));
-}
-
 static bool is_letter(unsigned char c)
 {
   return (unsigned)((c | 0x20) - 'a') < 26 || c == '_';
-}
-
-/* A label's colon at byte at: ReAct's action and its input, in either language; name:0{. */
-bool schema_glance_label(struct span text, size_t at)
-{
-  static const char *const labels[] = { "action", "input", "*", " ", "动作", "行动", "输入" };
-  static const char lasts[] = "nNtT* \x9C\xA8\xA5";
-  if (at == 0 || !memchr(lasts, text.ptr[at - 1], sizeof lasts - 1)) return false;
-  for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-    if (ends_in(text, at, labels[i])) return true;
-  return false;
 }
 
 /* What may follow a square bracket at byte at: the begins of all names that residue, reasoning and
@@ -105,7 +89,7 @@ static bool is_wide(struct span text, size_t at)
   case 0xE38088:                                            /* 〈 */
   case 0xEFBC9C: return true;                               /* ＜ */
   case 0xE38090: return schema_glance_square(text, at + 3); /* 【 */
-  case 0xEFBC9A: return schema_glance_label(text, at);      /* ： */
+  case 0xEFBC9A: return schema_step_may_be(text, at);       /* ： */
   default: break;
   }
   return false;
@@ -121,7 +105,7 @@ static bool may_be_markup(struct span text, size_t at)
   case '[': return schema_glance_square(text, at + 1);
   case '{': return is_key(text, at + 1);
   case '`': return (next | 0x20) == 't' || (before == '`' && next == ' ');
-  case ':': return schema_glance_label(text, at);
+  case ':': return schema_step_may_be(text, at);
   case '=': return (before | 0x20) == 'o' && at >= 2 && (text.ptr[at - 2] | 0x20) == 't';
   case 0xE2:
   case 0xE3:
@@ -158,26 +142,51 @@ static unsigned judge_trigger(struct span text, size_t at)
 
 enum { SECRET_MIN = 15 }; /* the shortest secret with its prefix; see leak.c */
 
-/* A call in Python's syntax ends in a bracket and has an equals sign. */
-static bool ends_like_call(struct span text)
+/* name(…), [name(…)]: as a call in Python's syntax begins and ends. */
+static bool is_like_call(struct span text)
 {
-  struct span t = span_trim(text);
-  return t.len && (t.ptr[t.len - 1] == ')' || t.ptr[t.len - 1] == ']');
+  if (text.len == 0 || (schema_is_word(text.ptr[text.len - 1]) && text.ptr[0] != '[')) return false;
+  struct span t = schema_trim_blank(text);
+  if (t.len < 3 || !memchr(")]", t.ptr[t.len - 1], 2)) return false;
+  if (t.ptr[0] == '[') t = schema_trim_blank((struct span) { t.ptr + 1, t.len - 1 });
+  size_t at = 0, begin = at;
+  while (at < t.len && (is_letter((unsigned char)t.ptr[at]) || t.ptr[at] == '.' ||
+                        (t.ptr[at] >= '0' && t.ptr[at] <= '9')))
+    at++;
+  return at > begin && at < t.len && t.ptr[at] == '(';
+}
+
+/* Whether the run of token characters around byte at can be a secret of leak.c: long enough, and
+ * with the first letter of one, or too long for anything else. */
+static bool is_secret_run(struct span text, size_t at)
+{
+  static const char firsts[] = "srwgALGxhntdpeMb"; /* M and b: the first line of a private key */
+  enum { WORD_MAX = 64 };
+  size_t begin = at, end = at;
+  while (begin > 0 && end - begin < WORD_MAX && is_token_char((unsigned char)text.ptr[begin - 1]))
+    begin--;
+  while (end < text.len && end - begin < WORD_MAX && is_token_char((unsigned char)text.ptr[end]))
+    end++;
+  if (end - begin < SECRET_MIN) return false;
+  if (end - begin >= WORD_MAX) return true;
+  while (begin < end && text.ptr[begin] == '-') begin++;
+  unsigned char first = byte_at(text, begin), before = byte_at(text, begin ? begin - 1 : text.len);
+  if (memchr(firsts, first, sizeof firsts - 1) || before == ' ') return true;
+  unsigned char behind = byte_at(text, end);
+  return before == '+' || behind == '+' || behind == '='; /* base64 */
 }
 
 unsigned schema_glance_portable(struct span text)
 {
   unsigned seen = 0;
-  bool equals = false;
   size_t run = 0;
   for (size_t at = 0; at < text.len; at++) {
     unsigned char c = (unsigned char)text.ptr[at];
     run = is_token_char(c) ? run + 1 : 0;
-    if (run >= SECRET_MIN) seen |= SCHEMA_GLANCE_SECRET;
-    equals = equals || c == '=';
+    if (run == SECRET_MIN && is_secret_run(text, at)) seen |= SCHEMA_GLANCE_SECRET;
     if (is_trigger(c)) seen |= judge_trigger(text, at);
   }
-  return seen | (equals && ends_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
+  return seen | (is_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
 }
 
 static uint32_t block_portable(struct span text, size_t at)
@@ -192,17 +201,6 @@ static uint32_t block_portable(struct span text, size_t at)
 
 #  define AVX2 __attribute__((target("avx2")))
 
-/* Whether the run of token characters around byte at is as long as a secret. */
-static bool is_long_run(struct span text, size_t at)
-{
-  size_t begin = at, end = at;
-  while (begin > 0 && end - begin < SECRET_MIN && is_token_char((unsigned char)text.ptr[begin - 1]))
-    begin--;
-  while (end < text.len && end - begin < SECRET_MIN && is_token_char((unsigned char)text.ptr[end]))
-    end++;
-  return end - begin >= SECRET_MIN;
-}
-
 /* 32 bytes of text from byte at on, with zeros behind its end. */
 AVX2 static inline __m256i load(struct span text, size_t at)
 {
@@ -213,16 +211,17 @@ AVX2 static inline __m256i load(struct span text, size_t at)
 }
 
 /* Bits of the bytes at which something may begin. A table for each half of a byte gives classes, of
- * which both have to agree: 1 to 8 are the triggers in ASCII, with | beside them; 16, 32 and 64 the
- * first, second and third byte of the brackets beyond ASCII, with a few others of CJK. */
+ * which both have to agree: 1 to 8 are the triggers in ASCII, with | beside them; 16, 32 and 64 or
+ * 128 the first, second and third byte of the brackets beyond ASCII, with a few others of CJK. */
 AVX2 static inline unsigned trigger_mask(__m256i v)
 {
-  const __m256i low = _mm256_setr_epi8(8 | 32 | 64, 64, 16, 16, 0, 0, 1, 32, 64, 64, 2 | 64, 4,
-                                       2 | 4 | 32 | 64, 2, 0, 16 | 32, 8 | 32 | 64, 64, 16, 16, 0,
-                                       0, 1, 32, 64, 64, 2 | 64, 4, 2 | 4 | 32 | 64, 2, 0, 16 | 32);
+  const __m256i low =
+      _mm256_setr_epi8(8 | 32 | -128, 64, 16, 16, 0, 0, 1, 32, 64, 64, 2 | -128, 4,
+                       2 | 4 | 32 | -128, 2, 0, 16 | 32, 8 | 32 | -128, 64, 16, 16, 0, 0, 1, 32, 64,
+                       64, 2 | -128, 4, 2 | 4 | 32 | -128, 2, 0, 16 | 32);
   const __m256i high =
-      _mm256_setr_epi8(0, 0, 1, 2, 0, 4, 8, 4, 32 | 64, 32 | 64, 64, 32 | 64, 0, 0, 16, 0, 0, 0, 1,
-                       2, 0, 4, 8, 4, 32 | 64, 32 | 64, 64, 32 | 64, 0, 0, 16, 0);
+      _mm256_setr_epi8(0, 0, 1, 2, 0, 4, 8, 4, 32 | 64, 32 | -128, 64, 32 | 64, 0, 0, 16, 0, 0, 0,
+                       1, 2, 0, 4, 8, 4, 32 | 64, 32 | -128, 64, 32 | 64, 0, 0, 16, 0);
   const __m256i nibble = _mm256_set1_epi8(0x0F);
   __m256i classes = _mm256_and_si256(
       _mm256_shuffle_epi8(low, _mm256_and_si256(v, nibble)),
@@ -230,7 +229,8 @@ AVX2 static inline unsigned trigger_mask(__m256i v)
   __m256i others = _mm256_cmpeq_epi8(_mm256_and_si256(classes, nibble), _mm256_setzero_si256());
   unsigned first = (unsigned)_mm256_movemask_epi8(_mm256_slli_epi16(classes, 3));
   unsigned second = (unsigned)_mm256_movemask_epi8(_mm256_slli_epi16(classes, 2));
-  unsigned third = (unsigned)_mm256_movemask_epi8(_mm256_slli_epi16(classes, 1));
+  unsigned third =
+      (unsigned)_mm256_movemask_epi8(_mm256_or_si256(classes, _mm256_slli_epi16(classes, 1)));
   /* of a character that goes on in the next block only the first byte is known */
   unsigned wide = first & (second >> 1 | 1u << 31) & (third >> 2 | 3u << 30);
   return ~(unsigned)_mm256_movemask_epi8(others) | wide;
@@ -251,19 +251,17 @@ AVX2 static unsigned glance_avx2(struct span text)
 {
   const unsigned all = SCHEMA_GLANCE_MARKUP | SCHEMA_GLANCE_SECRET;
   unsigned seen = 0;
-  bool equals = false;
   for (size_t at = 0; at < text.len && seen != all; at += 32) {
     __m256i v = load(text, at);
     for (unsigned mask = trigger_mask(v); mask; mask &= mask - 1) {
       size_t hit = at + (size_t)__builtin_ctz(mask);
-      equals = equals || text.ptr[hit] == '=';
       seen |= judge_trigger(text, hit);
     }
     /* a run of 15 has eight characters between two boundaries of eight */
     for (unsigned runs = run_mask(v) & 0x01010101; runs; runs &= runs - 1)
-      if (is_long_run(text, at + (size_t)__builtin_ctz(runs))) seen |= SCHEMA_GLANCE_SECRET;
+      if (is_secret_run(text, at + (size_t)__builtin_ctz(runs))) seen |= SCHEMA_GLANCE_SECRET;
   }
-  return seen | (equals && ends_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
+  return seen | (is_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
 }
 
 AVX2 static uint32_t block_avx2(struct span text, size_t at)

@@ -44,7 +44,5 @@ static inline size_t schema_glance_next(struct schema_glancer *g, size_t at)
 
 /* Whether one of the names that stand in square brackets may begin at byte at, behind the bracket. */
 bool schema_glance_square(struct span text, size_t at);
-/* Whether the colon at byte at may end the label of an agent's step. */
-bool schema_glance_label(struct span text, size_t at);
 
 #endif

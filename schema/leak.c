@@ -53,9 +53,10 @@ static const struct {
   { "shpat_", 30, 64, ALNUM },      /* Shopify */
 };
 
-/* KEY=value is masked where the key has one of these in it, in lower case without separators. */
+/* KEY=value is masked where the key has one of these in it, in lower case. */
 static const char *const secret_keys[] = {
-  "password", "passwd", "secret", "token", "apikey", "accesskey", "privatekey", "credential",
+  "password", "passwd",    "secret",     "token",      "credential", "apikey",      "api_key",
+  "api-key",  "accesskey", "access_key", "access-key", "privatekey", "private_key", "private-key",
 };
 
 /* Below a folder of that name everything is secret. */
@@ -155,7 +156,7 @@ static bool find_bot_token(struct span text, size_t begin, size_t end, struct fi
     if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
   size_t to = end + 1;
   while (to < text.len && is_word(text.ptr[to])) to++;
-  if (to - end - 1 != SECRET_LEN) return false;
+  if (to - end - 1 != SECRET_LEN || !starts_at(text, end + 1, "AA")) return false;
   *ret = (struct find) { end + 1, to, "***", SCHEMA_FIX_MASKED };
   return true;
 }
@@ -213,7 +214,7 @@ static bool is_secret_key(struct span key)
   size_t len = 0;
   for (size_t i = 0; i < key.len && len + 1 < sizeof word; i++) {
     char c = key.ptr[i];
-    if (c != '_' && c != '-') word[len++] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    word[len++] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
   }
   word[len] = '\0';
   for (size_t i = 0; i < sizeof secret_keys / sizeof *secret_keys; i++)
@@ -249,14 +250,14 @@ static bool find_pair(struct span text, size_t begin, size_t end, struct find *r
 /* Authorization: Bearer … */
 static bool find_bearer(struct span text, size_t begin, size_t end, struct find *ret)
 {
-  enum { BEARER_MIN = 16 };
   if (end - begin != 6 || !span_eq_nocase((struct span) { text.ptr + begin, 6 }, SPAN("bearer")))
     return false;
   size_t at = end;
   while (at < text.len && text.ptr[at] == ' ') at++;
-  size_t to = at;
+  size_t to = at, word = at;
+  while (word < text.len && is_word(text.ptr[word])) word++;
   while (to < text.len && (is_base64(text.ptr[to]) || text.ptr[to] == '.')) to++;
-  if (at == end || to - at < BEARER_MIN || !has_digit((struct span) { text.ptr + at, to - at }))
+  if (at == end || word - at < SECRET_MIN || !has_digit((struct span) { text.ptr + at, to - at }))
     return false;
   *ret = (struct find) { at, to, "***", SCHEMA_FIX_MASKED };
   return true;

@@ -3,6 +3,7 @@
 #include "schema/call.h"
 #include "schema/glance.h"
 #include "schema/markup.h"
+#include "schema/step.h"
 
 /* ---- the names ---- */
 
@@ -38,6 +39,7 @@ static const struct {
   { "functionresponse", PART, RESULT },
   { "functionoutput", PART, RESULT },
   { "observation", TOKEN, RESULT },
+  { "recipient", TOKEN, CALL },
   { "dsml", PART, CALL },
   { "toolcall", PART, CALL },
   { "functioncall", PART, CALL },
@@ -274,7 +276,7 @@ struct walk {
   size_t json_until; /* braces before it have been judged */
   size_t opener;     /* the last opener without a call behind it, or nowhere */
   size_t opener_end;
-  size_t action_at; /* of ReAct: a line that names an action */
+  struct schema_step step; /* what was seen of an agent's step */
   struct schema_quoted_reader codes;
 };
 
@@ -337,6 +339,7 @@ static bool shows_call(struct walk *w, const struct schema_mark *tag, enum kind 
   if (payload == IDENTIFIER && generic) payload = WORDS;
   switch (kind) {
   case CALL:
+    if (schema_mark_is(tag, "recipient") && starts_at(text, tag->end, "all")) return false;
     if (tag->has_value || tag->has_attributes) return true;
     if (tag->truncated) return !w->code_end && !generic;
     if (!tag->complete)
@@ -379,7 +382,7 @@ static size_t on_tag(struct walk *w, size_t at)
     if (tag.complete || tag.truncated) on_closer(w, &tag, kind);
   } else if (shows_call(w, &tag, kind)) {
     found(w, at);
-  } else if (tag.complete && (kind == CALL || kind == INVOKE || kind == RESULT)) {
+  } else if (tag.complete && kind != PARAM && !schema_mark_is(&tag, "tool")) {
     w->opener = at;
     w->opener_end = tag.end;
   }
@@ -500,38 +503,12 @@ static void on_numbered_call(struct walk *w, size_t colon)
   if (next == '"' || next == '\'' || next == '}' || next == '\\') found(w, begin);
 }
 
-/* Behind the marks of a list, of quoting and of bold at byte at. */
-static size_t skip_marks(struct span text, size_t at)
+/* A label's colon: does it complete a step of an agent? */
+static void on_label(struct walk *w, size_t colon, size_t behind)
 {
-  while (at < text.len && memchr("*#>- \t", text.ptr[at], 6)) at++;
-  return at;
-}
-
-/* ReAct: "Action: name" and then "Action Input: …", each on its line; or "Action: name[…]". */
-static void on_action(struct walk *w, size_t colon, size_t behind)
-{
-  static const char *const actions[] = { "action", "动作", "行动" };
-  static const char *const inputs[] = { "action input", "action_input", "动作输入", "行动输入" };
-  enum { LABEL_MAX = 32 };
-  struct span text = w->here;
-  size_t from = colon;
-  if (!schema_glance_label(text, colon)) return;
-  while (from > 0 && colon - from < LABEL_MAX && text.ptr[from - 1] != '\n') from--;
-  from = skip_marks(text, from);
-  struct span label = { text.ptr + from, colon > from ? colon - from : 0 };
-  while (label.len && memchr("* ", label.ptr[label.len - 1], 2)) label.len--;
-  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-    if (span_eq_nocase(label, span_of(inputs[i])) && w->action_at != nowhere)
-      found(w, w->action_at);
-  for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-    if (!span_eq_nocase(label, span_of(actions[i]))) continue;
-    size_t name = skip_marks(text, behind), end = name;
-    if (at_or_nul(text, name) == '`') end = ++name;
-    while (end < text.len && schema_is_word(text.ptr[end])) end++;
-    if (end == name) return;
-    w->action_at = from;
-    if (end < text.len && memchr("[({", text.ptr[end], 3)) found(w, from);
-  }
+  size_t at;
+  if (schema_step_may_be(w->here, colon) && schema_step_see(&w->step, w->here, colon, behind, &at))
+    found(w, at);
 }
 
 /* to=functions.name: the recipient of a harmony message. */
@@ -621,8 +598,18 @@ static bool has_words_outside_code(struct span text)
 
 /* ---- all together ---- */
 
+/* functions.name({: the brace of arguments in the syntax of TypeScript. */
+static bool is_called(struct span text, size_t brace)
+{
+  if (brace < 2 || text.ptr[brace - 1] != '(') return false;
+  size_t begin = word_begin(text, brace - 1);
+  struct span name = { text.ptr + begin, brace - 1 - begin };
+  return span_starts(name, SPAN("functions.")) || span_starts(name, SPAN("tools."));
+}
+
 static size_t on_brace(struct walk *w, size_t at)
 {
+  if (is_called(w->here, at)) found(w, word_begin(w->here, at - 1));
   if (at < w->json_until) return at + 1;
   if (schema_call_json(w->here, at, &w->json_until)) found(w, at);
   return at + 1;
@@ -640,13 +627,13 @@ static size_t step(struct walk *w, size_t at)
   case '`': return w->code_end ? at + 1 : on_backtick(w, at);
   case ':':
     on_numbered_call(w, at);
-    on_action(w, at, at + 1);
+    on_label(w, at, at + 1);
     return at + 1;
   case 0xE3:
     if (starts_at(text, at, "【")) on_square(w, at, strlen("【"));
     break;
   case 0xEF:
-    if (starts_at(text, at, "：")) on_action(w, at, at + strlen("："));
+    if (starts_at(text, at, "：")) on_label(w, at, at + strlen("："));
     break;
   default: break;
   }
@@ -673,7 +660,7 @@ static bool walk_text(struct span text, bool around, size_t *retat)
     .quoted_at = nowhere,
     .found_at = nowhere,
     .opener = nowhere,
-    .action_at = nowhere,
+    .step = { .at = SIZE_MAX },
   };
   struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
   for (size_t at = 0; at < text.len && w.found_at == nowhere;) {
@@ -689,7 +676,8 @@ static bool walk_text(struct span text, bool around, size_t *retat)
       at = next < text.len ? step(&w, next) : next;
   }
   if (w.found_at == nowhere && w.quoted_at != nowhere && !is_example(&w)) w.found_at = w.quoted_at;
-  if (w.found_at == nowhere && schema_call_pythonic(text)) w.found_at = 0;
+  if (w.found_at == nowhere && (schema_call_pythonic(text) || schema_call_named(text)))
+    w.found_at = 0;
   if (w.found_at == nowhere) return false;
   if (retat) *retat = w.found_at;
   return true;
