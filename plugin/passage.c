@@ -333,6 +333,10 @@ static void replace(struct rg_front *f, struct rg_passage *p, const struct rg_ju
 {
   const struct ob_plan *plan = &j->judgement.plan;
   if (j->judgement.reply_text.len > 0) {
+    if (j->message_id.len == 0 && j->action.target.group_id.len > 0)
+      rg_log_line(&f->account->gate->log, RG_LOG_INFO,
+                  "framework %s: a reply without a reaction: which message it answers is not known",
+                  f->name);
     deliver(f, p, j, NULL);
   } else if (plan->count == 1 && plan->steps[0].kind != OB_STEP_REACTION) {
     send_one(f, p, j, plan->steps[0].action, plan->steps[0].params);

@@ -279,6 +279,7 @@ Test(relay, a_framework_that_takes_nothing_is_let_go_and_the_others_go_on)
   usleep(100000);
   enum { SIZE = 1 << 20, COUNT = 80 };
   char *big = malloc(SIZE + 64);
+  cr_assert(big);
   int n = sprintf(big, "{\"post_type\":\"notice\",\"x\":\"");
   memset(big + n, 'x', SIZE);
   strcpy(big + n + SIZE, "\"}");
@@ -509,6 +510,7 @@ Test(relay, the_only_mention_gets_the_reaction)
   cr_assert(bot_called(r.stage.bot, 5, LONG_MS));
   usleep(100000);
   cr_expect_eq(bot_count(r.stage.bot), 5, "two mentions: nobody can tell which is meant");
+  cr_expect(keeper_logged(r.stage.keeper, "a reply without a reaction"));
   framework_close(f);
   stage_close(&r.stage);
 }
@@ -655,6 +657,23 @@ Test(relay, quick_operations_keep_their_form)
   cr_expect(
       bot_call_has(r.stage.bot, 0, ".handle_quick_operation", "\"reply\":[{\"type\":\"text\""),
       "%s", call_params(&r, 0));
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+Test(relay, a_tap_reaches_the_framework_as_its_payload)
+{
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  framework_ask(f, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":"
+                   "\"{\\\"messages\\\":[{\\\"segments\\\":[{\\\"type\\\":\\\"keyboard\\\","
+                   "\\\"data\\\":{\\\"rows\\\":[[{\\\"label\\\":\\\"A\\\",\\\"payload\\\":"
+                   "\\\"choose A\\\"}]]}}]}],\\\"reaction\\\":\\\"\\\"}\"},\"echo\":1}");
+  cr_assert(bot_call_has(r.stage.bot, 0, "send_group_msg", "1. A"), "%s", call_params(&r, 0));
+  bot_send(r.stage.bot, EVENT("8", "123", WORDS("1")));
+  const char *text = framework_word(f, LONG_MS);
+  cr_expect(has(text, "choose A") && has(text, "\"message_id\":8"), "%s", text);
   framework_close(f);
   stage_close(&r.stage);
 }
