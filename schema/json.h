@@ -1,7 +1,7 @@
 /* json: THE reader. Every JSON text that enters the program is read by this pull reader, token by
- * token, without a tree. Strict mode is RFC 8259 with what it leaves open decided: depth bounded,
- * UTF-8 checked, surrogates paired, keys unique, numbers kept as their text. Lenient mode accepts
- * the lexical faults of reply.md 2.H and 2.O that have one reading and records each repair. */
+ * token, without a tree: RFC 8259 with what it leaves open decided: depth bounded, UTF-8 checked,
+ * surrogates paired, keys unique, numbers kept as their text. What is to be read more leniently is
+ * first written out as strict JSON (lenient.h). */
 #ifndef SCHEMA_JSON_H
 #define SCHEMA_JSON_H
 

@@ -2,26 +2,78 @@
 
 #include "schema/scan.h"
 
+#include "schema/scan.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Where a value begins: the comma that parts it from the one before. */
-static void begin_value(struct schema_writer *w)
+/* The top bit of each byte of eight that has to be escaped, and of some that need not. */
+static inline uint64_t escapes(uint64_t eight)
 {
-  if (w->comma) buf_add_char(w->out, ',');
+  const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+  uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
+  return ((quote - ones) | (backslash - ones) | (eight - ones * 0x20) | eight) & tops;
+}
+
+/* Copies n bytes, at most 16, and says whether none has to be escaped. False may be said of others
+ * than ASCII as well. Keys and names are most of what is written, and are of this kind. */
+static inline bool copy_plain(char *to, const char *from, size_t n)
+{
+  if (n >= 8) {
+    uint64_t first, last;
+    memcpy(&first, from, 8), memcpy(&last, from + n - 8, 8);
+    memcpy(to, &first, 8), memcpy(to + n - 8, &last, 8);
+    return !(escapes(first) | escapes(last));
+  }
+  if (n >= 4) {
+    uint32_t first, last;
+    memcpy(&first, from, 4), memcpy(&last, from + n - 4, 4);
+    memcpy(to, &first, 4), memcpy(to + n - 4, &last, 4);
+    return !escapes((uint64_t)first << 32 | last);
+  }
+  bool plain = true;
+  for (size_t i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)from[i];
+    plain &= (c >= 0x20) & (c < 0x80) & (c != '"') & (c != '\\');
+    to[i] = from[i];
+  }
+  return plain;
+}
+
+/* buf_add in line: what is added here is mostly short, and there mostly is room. */
+static inline void put(struct buf *out, const char *ptr, size_t len)
+{
+  if (!out->ptr || out->failed || len >= out->cap - out->len) {
+    buf_add(out, (struct span) { ptr, len });
+    return;
+  }
+  memcpy(out->ptr + out->len, ptr, len);
+  out->len += len;
+  out->ptr[out->len] = '\0';
+}
+
+static inline void put_char(struct buf *out, char c)
+{
+  put(out, &c, 1);
+}
+
+/* Where a value begins: the comma that parts it from the one before. */
+static inline void begin_value(struct schema_writer *w)
+{
+  if (w->comma) put_char(w->out, ',');
   w->comma = true;
 }
 
 static void open_container(struct schema_writer *w, char bracket)
 {
   begin_value(w);
-  buf_add_char(w->out, bracket);
+  put_char(w->out, bracket);
   w->comma = false;
 }
 
 static void close_container(struct schema_writer *w, char bracket)
 {
-  buf_add_char(w->out, bracket);
+  put_char(w->out, bracket);
   w->comma = true;
 }
 
@@ -45,65 +97,57 @@ void schema_write_array_end(struct schema_writer *w)
   close_container(w, ']');
 }
 
-static void add_escape(struct buf *out, unsigned char c)
+static void put_escape(struct buf *out, unsigned char c)
 {
   static const char names[] = "btn?fr"; /* of 0x08 to 0x0D; 0x0B has none */
   if (c == '"' || c == '\\' || (c >= 0x08 && c <= 0x0D && c != 0x0B)) {
-    buf_add_char(out, '\\');
-    buf_add_char(out, c < 0x20 ? names[c - 0x08] : (char)c);
+    char escape[2] = { '\\', c < 0x20 ? names[c - 0x08] : (char)c };
+    put(out, escape, 2);
     return;
   }
   buf_printf(out, "\\u%04x", c);
 }
 
-/* How many bytes of [p, end) may stand in a string as they are. */
-static size_t plain_length(const char *p, const char *end)
-{
-  const char *begin = p;
-#ifdef SCHEMA_SSE2
-  for (; end - p >= 16; p += 16) {
-    scan_bytes16 v;
-    memcpy(&v, p, sizeof v);
-    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
-    if (stop) return (size_t)(p - begin) + (size_t)__builtin_ctz(stop);
-  }
-#endif
-  while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\') p++;
-  return (size_t)(p - begin);
-}
-
-static void add_quoted(struct buf *out, struct span s)
+static void put_quoted(struct buf *out, struct span s)
 {
   const char *p = s.len ? s.ptr : "", *end = p + s.len;
-  buf_reserve(out, s.len + 2);
-  buf_add_char(out, '"');
-  while (p < end) {
-    size_t n = plain_length(p, end);
-    buf_add(out, (struct span) { p, n });
-    p += n;
-    if (p < end) add_escape(out, (unsigned char)*p++);
+  if (!buf_reserve(out, s.len + 2)) return;
+  char *to = out->ptr + out->len;
+  if (s.len <= 16 && copy_plain(to + 1, p, s.len)) {
+    to[0] = to[s.len + 1] = '"';
+    to[s.len + 2] = '\0';
+    out->len += s.len + 2;
+    return;
   }
-  buf_add_char(out, '"');
+  put_char(out, '"');
+  for (;;) {
+    const char *plain = p;
+    p = scan_printable(p, end);
+    put(out, plain, (size_t)(p - plain));
+    if (p == end) break;
+    put_escape(out, (unsigned char)*p++);
+  }
+  put_char(out, '"');
 }
 
 void schema_write_key(struct schema_writer *w, struct span key)
 {
   begin_value(w);
-  add_quoted(w->out, key);
-  buf_add_char(w->out, ':');
+  put_quoted(w->out, key);
+  put_char(w->out, ':');
   w->comma = false;
 }
 
 void schema_write_string(struct schema_writer *w, struct span s)
 {
   begin_value(w);
-  add_quoted(w->out, s);
+  put_quoted(w->out, s);
 }
 
 void schema_write_raw(struct schema_writer *w, struct span json)
 {
   begin_value(w);
-  buf_add(w->out, json);
+  put(w->out, json.ptr, json.len);
 }
 
 void schema_write_bool(struct schema_writer *w, bool b)

@@ -42,13 +42,11 @@ struct schema_reply_notes {
   size_t integer_at;     /* byte of the first of them */
 };
 
-/* Reads one reply from reader, which was just initialised (strict or lenient) or stands where a
- * value begins. The reader stays behind the root object: whether anything follows, the caller asks
- * schema_json_next. What is built lives in the reader's arena and text.
+/* Reads one reply from reader, which was just initialised or stands where a value begins. The reader
+ * stays behind the root object: whether anything follows, the caller asks schema_json_next. What is
+ * built lives in the reader's arena and text.
  * options: schema_reply_option bits. retnotes may be NULL; it is filled on failure as well, as far
- * as was read. A segment whose data stands before its type is read a second time: for that the
- * reader is copied and put back as a plain struct, so whatever a mode keeps beside it must bear
- * the same tokens coming twice. */
+ * as was read. Linear: no byte is read more than twice. */
 enum schema_code schema_reply_read_from(const struct schema_offer *offer,
                                         struct schema_json *reader, unsigned options,
                                         struct schema_reply *ret,

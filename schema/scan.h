@@ -56,6 +56,21 @@ const char *scan_decode(const char *begin, const char *p, const char *end, struc
  * is cut off, or is half of a surrogate pair. */
 const char *scan_escape(const char *p, const char *end, uint32_t *ret);
 
+/* The first byte from p on that JSON has to escape in a string, or end. */
+static inline const char *scan_printable(const char *p, const char *end)
+{
+#ifdef SCHEMA_SSE2
+  for (; end - p >= 16; p += 16) {
+    scan_bytes16 v;
+    memcpy(&v, p, sizeof v);
+    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
+    if (stop) return p + __builtin_ctz(stop);
+  }
+#endif
+  while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\') p++;
+  return p;
+}
+
 static inline bool scan_is_space(char c)
 {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';

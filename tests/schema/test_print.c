@@ -28,6 +28,48 @@ Test(print, strings)
   }
 }
 
+static void add_naively(struct buf *out, struct span s)
+{
+  static const char escaped[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+  buf_add_char(out, '"');
+  for (size_t i = 0; i < s.len; i++) {
+    unsigned char c = (unsigned char)s.ptr[i];
+    const char *at = c ? strchr(escaped, c) : NULL;
+    if (at)
+      buf_printf(out, "\\%c", names[at - escaped]);
+    else if (c < 0x20)
+      buf_printf(out, "\\u%04x", c);
+    else
+      buf_add_char(out, (char)c);
+  }
+  buf_add_char(out, '"');
+}
+
+/* Each byte at each place of strings of each length, as short and long ones go different ways. */
+Test(print, every_byte_at_every_place)
+{
+  size_t wrong = 0;
+  struct buf out, wanted;
+  buf_init(&out, OUT_MAX);
+  buf_init(&wanted, OUT_MAX);
+  for (size_t len = 1; len < 40; len++)
+    for (size_t at = 0; at < len; at++)
+      for (unsigned c = 0; c < 256; c++) {
+        char text[40];
+        memset(text, 'x', sizeof text);
+        text[at] = (char)c;
+        struct schema_writer w = { .out = &out };
+        buf_clear(&out);
+        buf_clear(&wanted);
+        schema_write_string(&w, (struct span) { text, len });
+        add_naively(&wanted, (struct span) { text, len });
+        wrong += !span_eq(buf_span(&out), buf_span(&wanted)) || out.ptr[out.len];
+      }
+  cr_expect_eq(wrong, 0, "%zu", wrong);
+  buf_done(&out);
+  buf_done(&wanted);
+}
+
 Test(print, commas)
 {
   struct buf out;
