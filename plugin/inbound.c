@@ -289,6 +289,7 @@ static bool must_read(const struct rg_gate *gate, const struct rg_account *accou
   static const char *const escapes[] = { "\\u", NULL };
   static const char *const strings[] = { "\"at\"", "\"notice\"", "\"meta_event\"", NULL };
   static const char *const codes[] = { "[CQ:at", NULL };
+  if (account->config && account->config->provider_count > 0) return true; /* the agent listens */
   if (holds(json, '\\', escapes) || holds(json, '"', strings) || holds(json, '[', codes))
     return true;
   return may_command(account, json) || ob_now_ms() < gate->keyboards_until_ms;
