@@ -7,6 +7,7 @@
 #include "onebot/server.h"
 #include "plugin/config.h"
 #include "plugin/mention.h"
+#include "plugin/seen.h"
 
 struct rg_gate;
 
@@ -30,6 +31,7 @@ struct rg_account {
   bool cards_trusted;                   /* the operator says that this peer signs cards */
   uint64_t heartbeat_ms;                /* when its last heartbeat came; 0: none did */
   unsigned cards_missed;                /* accepted and not shown, in a row */
+  struct rg_seen seen;                  /* events that came */
 };
 
 /* NULL: no memory. */

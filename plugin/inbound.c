@@ -297,6 +297,11 @@ static bool must_read(const struct rg_gate *gate, const struct rg_account *accou
 
 void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct span json)
 {
+  if (rg_seen_before(&account->seen, json, ob_now_ms())) {
+    rg_log_line(&gate->log, RG_LOG_DEBUG, "endpoint %s: an event came twice, once is enough",
+                account->name);
+    return;
+  }
   if (!must_read(gate, account, json)) {
     pthread_mutex_lock(&gate->mu);
     gate->events++;
