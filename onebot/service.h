@@ -23,7 +23,6 @@ struct ob_service_options {
   void *ctx;
   /* Called on the service thread only. line: no token, no message text, no line end. */
   void (*log)(void *ctx, enum ob_log_level level, const char *line);
-  bool tls; /* not looked at: the first wss:// address sets TLS up, also in a running service */
   const struct ob_process *process; /* &rg_process; NULL only where no other service exists */
 };
 

@@ -17,16 +17,9 @@ static int usage(void)
   return RG_EXIT_USAGE;
 }
 
-static bool needs_tls(const struct rg_config *c)
-{
-  for (size_t i = 0; i < c->endpoint_count; i++)
-    if (span_starts(c->endpoints[i].connect, SPAN("wss:"))) return true;
-  return false;
-}
-
 static int examine(const struct rg_config *c, struct span try_user)
 {
-  struct ob_service_options options = { .process = &rg_process, .tls = needs_tls(c) };
+  struct ob_service_options options = { .process = &rg_process };
   struct ob_service *service;
   unsigned wrong = 0;
   if (ob_service_start(&options, &service, NULL) != SCHEMA_OK) {

@@ -73,14 +73,6 @@ static struct rg_config *config_load(const char *path, char *why, size_t cap)
   return config;
 }
 
-static bool wants_tls(const struct rg_config *config)
-{
-  for (size_t i = 0; i < config->endpoint_count; i++) {
-    if (span_starts(config->endpoints[i].connect, SPAN("wss:"))) return true;
-  }
-  return false;
-}
-
 /* Under mu. */
 static struct rg_account *account_find(const struct rg_gate *gate, struct span name)
 {
@@ -185,12 +177,7 @@ int32_t rg_gate_reload(struct rg_gate *gate, char *why, size_t cap)
     rg_log_line(&gate->log, RG_LOG_WARN, "the configuration has faults; the old one stays");
     return RG_ECONFIG;
   }
-  int32_t rc = RG_ECONFIG;
-  if (wants_tls(config) && !gate->tls) {
-    tell_why(why, cap, "%s: the first wss:// address needs a restart", gate->config_path);
-  } else {
-    rc = config_install(gate, config, why, cap);
-  }
+  int32_t rc = config_install(gate, config, why, cap);
   if (rc == RG_OK) rg_log_line(&gate->log, RG_LOG_INFO, "the configuration was read anew");
   rg_config_release(config);
   return rc;
@@ -282,7 +269,6 @@ static bool service_start(struct rg_gate *gate, char *why, size_t cap)
   const struct ob_service_options options = {
     .ctx = gate,
     .log = service_line,
-    .tls = gate->tls,
     .process = &rg_process,
   };
   if (ob_service_start(&options, &gate->service, &error) == SCHEMA_OK) return true;
@@ -325,7 +311,6 @@ int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, st
   int32_t rc = RG_ECONFIG;
   struct rg_config *config = config_load(gate->config_path, why, cap);
   if (!config) goto fail;
-  gate->tls = wants_tls(config);
   rc = RG_ENOMEM;
   if (!settings_open(gate, config)) {
     tell_why(why, cap, "out of memory");

@@ -38,7 +38,6 @@ struct rg_gate {
   struct rg_media *media; /* NULL once closing */
   struct span home;       /* of the process's user, or empty; owned */
   char *config_path;
-  bool tls;               /* wss:// can be dialled */
   struct rg_store *store; /* NULL: overrides last as long as the process */
   struct rg_settings *settings;
 
