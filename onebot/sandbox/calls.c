@@ -4,15 +4,16 @@
 #include <stdlib.h>
 
 #include "onebot/sandbox/act.h"
+#include "onebot/sandbox/reverse.h"
 #include "onebot/sandbox/view.h"
 
 /* ---- answers ---- */
 
 static void send_answer(struct ob_bot *bot, struct span text)
 {
-  if (!bot->peer) return;
+  if (!ob_bot_live(bot)) return;
   ob_view_frame(bot->sandbox, bot, "answer", text);
-  ob_peer_send(bot->peer, text);
+  ob_bot_send(bot, text);
 }
 
 static void unlink_late(struct ob_sandbox *b, struct ob_late *late)
@@ -144,9 +145,9 @@ static void replace_result(struct ob_act *a, const struct ob_fault *fault)
 static bool end_of_connection(struct ob_bot *bot, enum ob_fault_kind kind)
 {
   if (kind == OB_FAULT_DROP)
-    ob_peer_drop(bot->peer);
+    ob_bot_end(bot, true, 0);
   else if (kind == OB_FAULT_CLOSE_AFTER || kind == OB_FAULT_CLOSE_BEFORE)
-    ob_peer_close(bot->peer, 1001, "");
+    ob_bot_end(bot, false, 1001);
   else
     return false;
   return true;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "onebot/id.h"
+#include "onebot/sandbox/reverse.h"
 #include "onebot/sandbox/view.h"
 #include "onebot/sandbox/wire.h"
 
@@ -239,13 +240,16 @@ static const char *end_links(struct order *o)
   if (member(o, "code") && (!number(o, "code", &code) || code < 0 || code > 4999))
     return "code: 0 to 4999";
   for (size_t i = 0; i < OB_BOTS_MAX; i++) {
-    struct ob_peer *peer = o->b->bots[i].peer;
-    if (peer && end == 0)
-      ob_peer_drop(peer);
-    else if (peer)
-      ob_peer_close(peer, (unsigned)code, "");
+    ob_bot_end(&o->b->bots[i], end == 0, (unsigned)code);
   }
   return NULL;
+}
+
+static const char *dial(struct order *o)
+{
+  return ob_reverse_dial(o->b, schema_tree_string(member(o, "url")),
+                         schema_tree_string(member(o, "token")),
+                         schema_tree_truth(member(o, "split"), false));
 }
 
 static const char *state(struct order *o)
@@ -263,7 +267,7 @@ static const struct {
   { "fault", fault, true },  { "clear", clear, true },  { "play", play, true },
   { "set", set, true },      { "mute", mute, true },    { "role", role, true },
   { "event", event, false }, { "raw", raw, false },     { "link", end_links, false },
-  { "state", state, true },
+  { "dial", dial, false },   { "state", state, true },
 };
 
 static const char *run(struct order *o)

@@ -17,6 +17,8 @@
  *   event   {event}                                             an object, sent to the bots as it is
  *   raw     {text}                                              the same with any text
  *   link    {end: drop | close, code = 1000}                    ends the bots' connections
+ *   dial    {url, token = "", split = false}   connects to a reverse WebSocket server, again and
+ *           again; split: an API and an Event connection
  *   state   {}                                                  pushes the state again
  *
  * Pushes to every page: {"push":"state"…} (people, groups, switches, faults, bots: the number of

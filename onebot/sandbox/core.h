@@ -2,6 +2,7 @@
 #ifndef ONEBOT_SANDBOX_CORE_H
 #define ONEBOT_SANDBOX_CORE_H
 
+#include "onebot/dial.h"
 #include "onebot/listen.h"
 #include "onebot/sandbox/fault.h"
 #include "onebot/sandbox/judge.h"
@@ -20,8 +21,10 @@ enum {
 /* One OneBot connection. */
 struct ob_bot {
   struct ob_sandbox *sandbox;
-  struct ob_peer *peer; /* NULL: this place is free */
+  struct ob_peer *peer; /* of an accepted one */
+  struct ob_dial *dial; /* of a dialled one; neither: this place is free */
   unsigned number;      /* counts connections, for the page */
+  bool up;              /* a dialled one is connected */
   bool events, acts;
 };
 

@@ -10,6 +10,7 @@
 #include "onebot/sandbox/calls.h"
 #include "onebot/sandbox/control.h"
 #include "onebot/sandbox/embedded.h"
+#include "onebot/sandbox/reverse.h"
 #include "onebot/sandbox/view.h"
 #include "onebot/sandbox/wire.h"
 
@@ -200,30 +201,10 @@ static void refuse_peer(const struct ob_sandbox *b, struct ob_peer *p, const cha
   ob_peer_close(p, (unsigned)code, reason);
 }
 
-static struct ob_bot *free_bot(struct ob_sandbox *b)
-{
-  for (size_t i = 0; i < OB_BOTS_MAX; i++)
-    if (!b->bots[i].peer) return &b->bots[i];
-  return NULL;
-}
-
-static void greet(struct ob_sandbox *b, struct ob_bot *bot)
-{
-  struct buf event;
-  buf_init(&event, 4096);
-  struct schema_writer w = { .out = &event };
-  ob_wire_lifecycle(&w);
-  if (bot->events) {
-    ob_view_frame(b, bot, "event", buf_span(&event));
-    ob_peer_send(bot->peer, buf_span(&event));
-  }
-  buf_done(&event);
-}
-
 static void open_bot(struct ob_sandbox *b, struct ob_peer *p, const struct ob_request *r)
 {
   const char *fault = token_fault(b, r);
-  struct ob_bot *bot = fault ? NULL : free_bot(b);
+  struct ob_bot *bot = fault ? NULL : ob_bot_free(b);
   if (!bot) {
     if (fault)
       refuse_peer(b, p, fault);
@@ -237,7 +218,7 @@ static void open_bot(struct ob_sandbox *b, struct ob_peer *p, const struct ob_re
   bot->events = !api && !mute;
   bot->acts = !mute && (!event || ob_played_fact_is(b->played, "event_path_acts", "yes"));
   ob_peer_set_user(p, bot);
-  greet(b, bot);
+  ob_bot_greet(bot);
   ob_view_state(b, NULL);
 }
 
@@ -403,6 +384,7 @@ static void stop_timers(void *arg)
 {
   struct ob_sandbox *b = arg;
   ob_timer_clear(b->service, &b->heartbeat);
+  ob_reverse_stop(b);
   ob_calls_forget(b, NULL);
 }
 

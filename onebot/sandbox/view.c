@@ -1,6 +1,8 @@
 /* view: see view.h. */
 #include "onebot/sandbox/view.h"
 
+#include "onebot/sandbox/reverse.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -229,7 +231,7 @@ void ob_view_state(struct ob_sandbox *b, struct ob_viewer *viewer)
   buf_init(&text, 256 * 1024);
   struct schema_writer w = { .out = &text };
   int64_t bots = 0;
-  for (size_t i = 0; i < OB_BOTS_MAX; i++) bots += b->bots[i].peer != NULL;
+  for (size_t i = 0; i < OB_BOTS_MAX; i++) bots += ob_bot_live(&b->bots[i]);
   schema_write_object(&w);
   schema_write_pair(&w, "push", SPAN("state"));
   schema_write_pair(&w, "profile", span_of(b->played));
@@ -273,7 +275,7 @@ void ob_view_all(struct ob_sandbox *b, struct ob_viewer *viewer)
 void ob_view_event(struct ob_sandbox *b, struct span event)
 {
   for (size_t i = 0; i < OB_BOTS_MAX; i++)
-    if (b->bots[i].peer && b->bots[i].events) ob_peer_send(b->bots[i].peer, event);
+    if (ob_bot_live(&b->bots[i]) && b->bots[i].events) ob_bot_send(&b->bots[i], event);
   ob_view_frame(b, NULL, "event", event);
 }
 
