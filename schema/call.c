@@ -383,7 +383,11 @@ bool schema_call_named(struct span text)
     while (at < t.len && schema_is_word(t.ptr[at])) at++;
     at = schema_skip_blank(t, at);
   }
-  return at < t.len && t.ptr[at] == '{' && (t.ptr[t.len - 1] == '}' || t.ptr[t.len - 1] == '`');
+  size_t inside = schema_skip_blank(t, at + 1);
+  bool object =
+      at < t.len && t.ptr[at] == '{' && inside < t.len &&
+      ((schema_is_word(t.ptr[inside]) && t.ptr[inside] > '9') || memchr("\"'}", t.ptr[inside], 3));
+  return object && (t.ptr[t.len - 1] == '}' || t.ptr[t.len - 1] == '`');
 }
 
 bool schema_call_pythonic(struct span text)

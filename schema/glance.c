@@ -72,9 +72,13 @@ static bool is_userinfo(struct span text, size_t colon)
   return memchr(text.ptr + colon, '@', left) != NULL;
 }
 
-static bool is_key(struct span text, size_t at)
+/* Whether the object whose brace is before byte at can be a call: it has a key, or it is the empty
+ * arguments of one. */
+static bool is_object(struct span text, size_t at, unsigned char before)
 {
   unsigned char c = byte_at(text, schema_skip_blank(text, at));
+  if (c == '}')
+    return before == '(' || schema_is_space((char)before) || (before >= '0' && before <= '9');
   return is_letter(c) || c == '"' || c == '\'' || c == '\\' || c >= 0xE2;
 }
 
@@ -103,7 +107,7 @@ static bool may_be_markup(struct span text, size_t at)
   case '&': return next == 'l' || next == '#';
   case '\\': return next == 'u' || next == 'x' || next == '"';
   case '[': return schema_glance_square(text, at + 1);
-  case '{': return is_key(text, at + 1);
+  case '{': return is_object(text, at + 1, before);
   case '`': return (next | 0x20) == 't' || (before == '`' && next == ' ');
   case ':': return schema_step_may_be(text, at);
   case '=': return (before | 0x20) == 'o' && at >= 2 && (text.ptr[at - 2] | 0x20) == 't';

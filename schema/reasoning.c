@@ -55,7 +55,6 @@ static bool square_at(struct span text, size_t at, size_t n, const char *close, 
   bool closing = p < text.len && text.ptr[p] == '/';
   for (p += closing; p < text.len && len < sizeof word; p++) {
     char c = text.ptr[p];
-    if (len && (c == '_' || c == '-')) continue;
     if (!schema_is_word(c)) break;
     word[len++] = c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
   }

@@ -602,6 +602,8 @@ static bool has_words_outside_code(struct span text)
 static bool is_called(struct span text, size_t brace)
 {
   if (brace < 2 || text.ptr[brace - 1] != '(') return false;
+  char inside = at_or_nul(text, schema_skip_blank(text, brace + 1));
+  if (!is_letter(inside) && (!inside || !memchr("\"'}", inside, 3))) return false;
   size_t begin = word_begin(text, brace - 1);
   struct span name = { text.ptr + begin, brace - 1 - begin };
   return span_starts(name, SPAN("functions.")) || span_starts(name, SPAN("tools."));
