@@ -11,8 +11,9 @@
 #include "plugin/upload.h"
 
 enum {
-  RETRY_MS = 1000,                 /* until an action that was not written is written again */
-  FRAME_MARGIN = 256,              /* "action", "echo" and braces around the params */
+  ECHO_MS = 2 * 1000, /* an implementation's event of its own send comes at once, if at all */
+  RETRY_MS = 1000,    /* until an action that was not written is written again */
+  FRAME_MARGIN = 256, /* "action", "echo" and braces around the params */
   ANSWER_ARENA_MAX = OB_FRAME_MAX, /* a tree of an answer; real ones have a few hundred bytes */
 };
 
@@ -150,7 +151,8 @@ static void finish(struct rg_job *job)
 /* Whether the job is elsewhere and comes back: on the wire, or with the media thread. */
 static bool is_out(const struct rg_job *job)
 {
-  return job->at_media || (job->conversation->calling && job->conversation->head == job);
+  return job->at_media || job->awaits_echo ||
+         (job->conversation->calling && job->conversation->head == job);
 }
 
 static void stop(struct rg_job *job, const char *why)
@@ -528,6 +530,75 @@ static void card_look(struct rg_conversation *c, struct rg_job *job, struct span
   rg_account_call_message(c->account, SPAN("get_msg"), message_id, RG_CARD_LOOK_MS, card_looked, c);
 }
 
+/* --- sends of which nobody knows --- */
+
+/* Whether an event of our own account says what a step says: the same words, and as many parts. */
+static bool says_the_same(const struct ob_step *step, const struct ob_event *event)
+{
+  struct arena arena;
+  struct schema_node *params;
+  struct buf text;
+  arena_init(&arena, 2 * ANSWER_ARENA_MAX);
+  buf_init(&text, ANSWER_ARENA_MAX);
+  bool same =
+      schema_tree_read(step->params, SCHEMA_DEPTH_EVENT, &arena, &params, NULL) == SCHEMA_OK;
+  const struct schema_node *ours = same ? schema_tree_get(params, "message") : NULL;
+  const struct schema_node *theirs = schema_tree_get(event->tree, "message");
+  for (const struct schema_node *s = ours ? ours->first : NULL; s; s = s->next)
+    buf_add(&text, schema_tree_string(schema_tree_get(schema_tree_get(s, "data"), "text")));
+  same = ours && !text.failed && span_eq(buf_span(&text), event->text) &&
+         (text.len > 0 || (theirs && theirs->count == ours->count));
+  buf_done(&text);
+  arena_done(&arena);
+  return same;
+}
+
+/* Waits a little for the event that shows a send of which nothing is known. */
+static void await_echo(struct rg_job *job, struct ob_outcome o)
+{
+  job->awaits_echo = true;
+  job->echo_until_ms = ob_now_ms() + ECHO_MS;
+  job->unknown = o.reason;
+}
+
+static void echo_missed(struct rg_conversation *c, struct rg_job *job)
+{
+  job->awaits_echo = false;
+  part_lost(c, job, (struct ob_outcome) { .kind = OB_UNKNOWN, .reason = job->unknown });
+}
+
+static void echo_take(struct rg_conversation *c, struct rg_job *job)
+{
+  struct span id = job->echoed_id;
+  job->awaits_echo = false;
+  job->echoed_id = (struct span) { 0 };
+  say(c, RG_LOG_INFO, "turn %" PRIu64 ": an unknown send was confirmed by its own event",
+      job->ticket);
+  part_arrived(c, job, id);
+}
+
+void rg_delivery_self_event(struct rg_gate *gate, struct rg_account *account,
+                            const struct ob_event *event)
+{
+  bool group = event->group_id.len > 0;
+  struct span id =
+      group ? event->group_id : schema_tree_id(schema_tree_get(event->tree, "target_id"));
+  pthread_mutex_lock(&gate->mu);
+  struct rg_conversation *c = id.len > 0 && id.len < RG_ID_MAX
+                                  ? rg_conversation_find(&gate->conversations, account, group, id)
+                                  : NULL;
+  pthread_mutex_unlock(&gate->mu);
+  struct rg_job *job = c ? c->head : NULL;
+  if (!job || event->message_id.len == 0 || job->step >= job->plan.count) return;
+  if (!c->calling && !job->awaits_echo) return;
+  const struct ob_step *step = &job->plan.steps[job->step];
+  if (step->kind != OB_STEP_SEND || !says_the_same(step, event)) return;
+  job->echoed_id = arena_copy(&job->arena, event->message_id);
+  if (!job->awaits_echo || job->echoed_id.len == 0) return;
+  echo_take(c, job);
+  advance(c);
+}
+
 /* --- one step --- */
 
 static void not_written(struct rg_job *job, uint64_t now_ms)
@@ -564,9 +635,16 @@ static void step_answered(void *ctx, const struct ob_answer *answer)
     card_look(c, job, o.message_id);
     return;
   }
+  if (o.kind == OB_UNKNOWN && job->echoed_id.len > 0) {
+    echo_take(c, job);
+    advance(c);
+    return;
+  }
   if (card_failed(step, o) && card_as_text(c, job)) return;
   if (o.kind == OB_SENT) {
     part_arrived(c, job, o.message_id);
+  } else if (o.kind == OB_UNKNOWN && step->kind == OB_STEP_SEND) {
+    await_echo(job, o);
   } else {
     part_lost(c, job, o);
   }
@@ -575,6 +653,7 @@ static void step_answered(void *ctx, const struct ob_answer *answer)
 
 static void step_begin(struct rg_conversation *c, struct rg_job *job)
 {
+  job->echoed_id = (struct span) { 0 };
   const struct ob_step *step = &job->plan.steps[job->step];
   size_t frame_max = job->peer.profile.frame_max;
   if (frame_max > 0 && step->params.len + FRAME_MARGIN > frame_max) {
@@ -618,6 +697,11 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
   *wait_ms = 0;
   if (now < c->blocked_until_ms) stop(job, c->blocked_why);
   if (job->at_media) return NEXT_WAIT;
+  if (job->awaits_echo && (job->stopped || now >= job->echo_until_ms)) echo_missed(c, job);
+  if (job->awaits_echo) {
+    *wait_ms = job->echo_until_ms - now;
+    return NEXT_WAIT;
+  }
   if (job->stopped) return NEXT_END;
   bool ready = rg_account_ready(c->account);
   if (!job->judged) {
@@ -766,6 +850,7 @@ void rg_delivery_end(struct rg_gate *gate)
   gate->closing = true;
   while (gate->active) {
     struct rg_job *job = gate->active->head;
+    if (job->awaits_echo) echo_missed(gate->active, job);
     stop(job, "closed");
     job->cancelled = true;
     finish(job);

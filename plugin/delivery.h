@@ -26,6 +26,10 @@ void rg_delivery_link_changed(struct rg_gate *gate, struct rg_account *account);
 /* Mutes, recalls and removals that an event tells of. */
 void rg_delivery_notice_event(struct rg_gate *gate, struct rg_account *account,
                               const struct ob_event *event);
+/* A message of our own account was seen: it confirms the send under way that says the same
+ * (spec/onebot.md 7.1). */
+void rg_delivery_self_event(struct rg_gate *gate, struct rg_account *account,
+                            const struct ob_event *event);
 /* Ends every job as cancelled. All connections must be closed. */
 void rg_delivery_end(struct rg_gate *gate);
 

@@ -209,6 +209,7 @@ static void note(struct rg_gate *gate, struct rg_account *account, const struct 
   if (event->type == OB_EVENT_META && span_is(event->detail, "heartbeat"))
     account->heartbeat_ms = ob_now_ms();
   if (event->type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, event);
+  if (event->type == OB_EVENT_SELF) rg_delivery_self_event(gate, account, event);
   if (event->type != OB_EVENT_GROUP || !event->mentions_self || !has_foreigners(gate, account))
     return;
   pthread_mutex_lock(&gate->mu);
@@ -290,6 +291,7 @@ static bool must_read(const struct rg_gate *gate, const struct rg_account *accou
   static const char *const strings[] = { "\"at\"", "\"notice\"", "\"meta_event\"", NULL };
   static const char *const codes[] = { "[CQ:at", NULL };
   if (account->config && account->config->provider_count > 0) return true; /* the agent listens */
+  if (gate->active) return true; /* a message of our own may confirm what is being sent */
   if (holds(json, '\\', escapes) || holds(json, '"', strings) || holds(json, '[', codes))
     return true;
   return may_command(account, json) || ob_now_ms() < gate->keyboards_until_ms;

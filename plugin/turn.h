@@ -73,9 +73,13 @@ struct rg_job {
   bool quoted;  /* its first message quotes what it answers, whatever `quote` says */
   bool own;     /* the plugin's own words (an admin's answer): no result is told */
   bool judged;
-  bool corrected;                        /* the one correction was asked for */
-  bool notice_decided;                   /* whether the failure notice goes out */
-  bool at_media;                         /* the media thread or an upload has it: it must not go */
+  bool corrected;      /* the one correction was asked for */
+  bool notice_decided; /* whether the failure notice goes out */
+  bool at_media;       /* the media thread or an upload has it: it must not go */
+  bool awaits_echo;    /* the last send is unknown: its own event may yet come */
+  uint64_t echo_until_ms;
+  const char *unknown;   /* why it is */
+  struct span echoed_id; /* of the event that showed the send under way; in the arena */
   size_t upload_message, upload_segment; /* the one that is being uploaded */
   size_t step;                           /* the next one of the plan */
 
