@@ -263,12 +263,15 @@ static bool find_bearer(struct span text, size_t begin, size_t end, struct find 
   return true;
 }
 
-static bool has_long_word(struct span s)
+/* Whether a line of a key's base64 is in s: as they begin where nothing is encrypted, or whole. */
+static bool has_key_line(struct span s)
 {
-  size_t run = 0;
-  for (size_t i = 0; i < s.len; i++) {
-    run = is_word(s.ptr[i]) ? run + 1 : 0;
-    if (run >= SECRET_MIN) return true;
+  enum { LINE = 64 };
+  for (size_t begin = 0, end; begin < s.len; begin = end + 1) {
+    end = begin;
+    while (end < s.len && is_word(s.ptr[end])) end++;
+    size_t n = end - begin;
+    if (n >= LINE || (n >= SECRET_MIN && memchr("Mb", s.ptr[begin], 2))) return true;
   }
   return false;
 }
@@ -286,8 +289,7 @@ static bool find_private_key(struct span text, size_t at, struct find *ret)
   size_t from = open + close.len;
   size_t n = span_find((struct span) { rest.ptr + from, rest.len - from }, close);
   size_t len = n < rest.len - from ? from + n + close.len : rest.len;
-  if (!has_long_word((struct span) { rest.ptr + from, len - from }))
-    return false; /* no key in it */
+  if (!has_key_line((struct span) { rest.ptr + from, len - from })) return false; /* no key in it */
   *ret = (struct find) { at, at + len, "***", SCHEMA_FIX_MASKED };
   return true;
 }

@@ -174,10 +174,29 @@ static bool take_nested(struct polishing *p, struct span text, bool *rettaken)
   return ok;
 }
 
+/* Of a text in harmony's format only the final channel is left. */
+static bool read_channel(struct polishing *p, struct span *text)
+{
+  struct span final = { text->ptr, 0 };
+  if (span_find(*text, SPAN("<|channel|>")) == text->len) return true;
+  switch (schema_reasoning_channel(*text, &final)) {
+  case SCHEMA_CHANNEL_NONE: return true;
+  case SCHEMA_CHANNEL_CALL:
+    return refuse(p, SCHEMA_POLISH_BLOCK, SCHEMA_ETOOLCALL,
+                  "a tool call written as text; it never ran");
+  case SCHEMA_CHANNEL_REASONING: p->thought = true; break;
+  case SCHEMA_CHANNEL_FINAL: break;
+  }
+  schema_repairs_add(p->repairs, SCHEMA_FIX_CHANNEL, 0);
+  *text = final;
+  return true;
+}
+
 /* Reasoning goes. *rettext is what is left. */
 static bool cut_reasoning(struct polishing *p, struct span *text)
 {
   struct schema_reasoning reasoning;
+  if (!read_channel(p, text)) return false;
   if (!schema_reasoning_possible(*text)) return true;
   if (!schema_reasoning_cut(*text, p->arena, &reasoning)) return refuse_memory(p);
   if (!reasoning.cut) return true;
@@ -212,7 +231,7 @@ static bool polish_words(struct polishing *p, const struct schema_segment *segme
   if (!check_call(p, text, seen) || !take_nested(p, text, &taken)) return false;
   if (taken) return true;
   if (!cut_reasoning(p, &text)) return false;
-  struct span bare = schema_prose_bare_end(text);
+  struct span bare = schema_prose_bare_inside(text);
   if (bare.len < text.len) schema_repairs_add(p->repairs, SCHEMA_FIX_TEMPLATE_TOKEN, 0);
   return split_wrappers(p, segment, bare, seen);
 }

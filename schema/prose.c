@@ -107,7 +107,8 @@ static size_t last_token(struct span text)
   return text.len;
 }
 
-struct span schema_prose_bare_end(struct span text)
+/* Without the tokens that end text. What stands before its words stays. */
+static struct span bare_end(struct span text)
 {
   struct span trimmed = schema_trim_blank(text);
   size_t at = last_token(trimmed);
@@ -116,7 +117,6 @@ struct span schema_prose_bare_end(struct span text)
     trimmed.len = at;
     trimmed = schema_trim_blank(trimmed);
   }
-  /* what stood before the words stays */
   return (struct span) { text.ptr, (size_t)(trimmed.ptr + trimmed.len - text.ptr) };
 }
 
@@ -152,7 +152,21 @@ struct span schema_prose_bare(struct span text)
 {
   text = bare_begin(without_stream_tail(schema_trim_blank(text)));
   if (text.len && memchr(text.ptr, '<', text.len)) text.len = next_turn(text);
-  return schema_trim_blank(schema_prose_bare_end(text));
+  return schema_trim_blank(bare_end(text));
+}
+
+struct span schema_prose_bare_inside(struct span text)
+{
+  struct schema_mark mark;
+  struct span t = schema_trim_blank(text);
+  size_t n = token_at(t, 0, &mark);
+  if (n && is_one_of(mark.name, turn_heads)) {
+    size_t role = role_at(t, n);
+    struct span rest = { t.ptr + n + role, t.len - n - role };
+    if (role && rest.len && (*rest.ptr == '\n' || *rest.ptr == '<')) text = bare_begin(rest);
+  }
+  if (text.len && memchr(text.ptr, '<', text.len)) text.len = next_turn(text);
+  return bare_end(text);
 }
 
 /* ---- wrappers ---- */

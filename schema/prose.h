@@ -10,8 +10,9 @@
  * model has gone on with after the end of its turn, and the tail of an event stream. Part of text. */
 struct span schema_prose_bare(struct span text);
 
-/* Cuts tokens that end a turn at the end of a text that was inside a reply. Part of text. */
-struct span schema_prose_bare_end(struct span text);
+/* The same for a text inside a reply, where a token may also be what is talked about: tokens at its
+ * end go, at its begin only the head of a turn with its role. Part of text. */
+struct span schema_prose_bare_inside(struct span text);
 
 /* Splits text at its <text>…</text> wrappers: each is one text, and so are the words outside, all
  * trimmed (reply.md 88). A wrapper in code, with attributes, or only named in a sentence is none.

@@ -335,7 +335,9 @@ static bool shows_call(struct walk *w, const struct schema_mark *tag, enum kind 
   struct span text = w->here;
   bool generic = is_generic(text, tag);
   enum payload payload = payload_of(text, tag);
-  if (payload == AT_END && (w->code_end || generic)) payload = WORDS;
+  /* at the end of the text a tag is cut, unless it is quoted, escaped, or the last of a list */
+  bool listed = w->opener != nowhere || text.ptr[tag->begin] != '<';
+  if (payload == AT_END && (w->code_end || generic || listed)) payload = WORDS;
   if (payload == IDENTIFIER && generic) payload = WORDS;
   switch (kind) {
   case CALL:

@@ -71,7 +71,7 @@ static void check_prose(struct span text, struct arena *arena)
   bool fenced;
   enum schema_repair_kind kind;
   need(is_inside(schema_prose_bare(text), text), "bare prose is part of the text");
-  need(is_inside(schema_prose_bare_end(text), text), "and with its end cut");
+  need(is_inside(schema_prose_bare_inside(text), text), "and that of a text inside a reply");
   need(is_inside(schema_prose_unfence(text, &fenced), text), "and without its fence");
   need(schema_prose_split(text, true, arena, &texts, &count), "there is memory");
   for (size_t i = 0; texts && i < count; i++) {
