@@ -140,8 +140,8 @@ static unsigned judge_trigger(struct span text, size_t at)
   unsigned seen = may_be_markup(text, at) ? SCHEMA_GLANCE_MARKUP : 0;
   char c = text.ptr[at], before = at ? text.ptr[at - 1] : '\0';
   bool pair = c == '=' || (c == ':' && (before == '"' || before == '\''));
-  pair = pair ? is_secret_key(text, at) : c == ':' && is_userinfo(text, at);
-  return seen | (pair ? SCHEMA_GLANCE_SECRET : 0);
+  bool secret = (pair && is_secret_key(text, at)) || (c == ':' && is_userinfo(text, at));
+  return seen | (secret ? SCHEMA_GLANCE_SECRET : 0);
 }
 
 enum { SECRET_MIN = 15 }; /* the shortest secret with its prefix; see leak.c */

@@ -1,5 +1,16 @@
-/* leak: what must not leave in an outbound string (reply.md 106, 4.3): secrets by their shape,
- * credentials in addresses, private paths, raw base64 in words. One table of shapes. */
+/* leak: what must not leave in an outbound string (reply.md 106, 4.3). One table of shapes.
+ *
+ *   what                                  in words               in an address that is opened
+ *   a key or token of a known shape       its prefix and ***     refused
+ *   a web token, a bot's token, Bearer    ***                    left
+ *   KEY=value, "key": "value" by its key  KEY=***                left (signed addresses need it)
+ *   user:password@ of an address          ***@                   refused
+ *   a private key (PEM)                   ***                    left
+ *   a path below project or home          ./ and ~/, and *** below .ssh and the like    left
+ *   base64 of 1,024 characters or more    …                      left
+ *
+ * Words are texts, Markdown, labels, payloads, a share's title and description. Left alone are the
+ * references of kind path, base64 and file: they are not shown. */
 #ifndef SCHEMA_LEAK_H
 #define SCHEMA_LEAK_H
 
