@@ -410,11 +410,10 @@ static bool compose(struct judge *j, const struct schema_node *message, bool lit
 {
   struct ob_compose c;
   ob_compose_init(&c, action, head, tail, j->in.arena);
-  bool fine = ob_inspect_message(&j->in, message, literal, path, &c);
-  if (!fine)
-    drop_inspected(j);
-  else if (!(fine = ob_compose_end(&c, ret)))
-    drop(j, SCHEMA_ENOMEM, NULL, "no memory");
+  c.watch = true;
+  bool fine =
+      ob_inspect_message(&j->in, message, literal, path, &c) && ob_inspect_end(&j->in, &c, ret);
+  if (!fine) drop_inspected(j);
   ob_compose_done(&c);
   if (!fine) return false;
   bool one = ret->count == 1 && ret->steps[0].kind == OB_STEP_SEND;
@@ -597,11 +596,27 @@ static void judge_upload(struct judge *j)
     drop(j, SCHEMA_EMEDIA, "$.params.file", "a file that cannot go");
 }
 
+/* Whether a string of the tree holds what must not leave. */
+static bool leaks(const struct schema_node *node, const struct schema_private *hide,
+                  struct arena *arena)
+{
+  struct schema_repairs masked = { .count = 0 };
+  struct span clean;
+  if (node->kind == SCHEMA_STRING)
+    return schema_leak_mask(node->text, hide, 0, arena, &masked, &clean) != SCHEMA_LEAK_NONE;
+  for (const struct schema_node *child = node->first; child; child = child->next)
+    if (leaks(child, hide, arena)) return true;
+  return false;
+}
+
 static void judge_notice(struct judge *j)
 {
-  const char *key = j->action->row->text;
-  if (ob_inspect_has_call(schema_tree_get(j->action->params, key)))
+  const struct schema_node *words = schema_tree_get(j->action->params, j->action->row->text);
+  if (!words) return;
+  if (ob_inspect_has_call(words))
     drop(j, SCHEMA_ETOOLCALL, "$.params", "the words hold a tool call written as text");
+  else if (leaks(words, &j->in.settings->hide, j->in.arena))
+    drop(j, SCHEMA_ELEAK, "$.params", "the words hold a secret or a private path");
 }
 
 void ob_action_judge(const struct ob_profile *profile, const struct ob_action_settings *settings,

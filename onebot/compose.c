@@ -1,5 +1,7 @@
 #include "onebot/compose.h"
 
+#include "schema/residue.h"
+
 enum {
   SEND_MAX = 256 * 1024 * 1024, /* a reply's text of 64 MiB, each byte escaped, ends below */
   STEPS_FIRST = 8,
@@ -10,12 +12,14 @@ void ob_compose_init(struct ob_compose *c, struct span action, struct span head,
 {
   *c = (struct ob_compose) { .arena = arena, .action = action, .head = head, .tail = tail };
   buf_init(&c->out, SEND_MAX);
+  buf_init(&c->words, SEND_MAX);
   c->w.out = &c->out;
 }
 
 void ob_compose_done(struct ob_compose *c)
 {
   buf_done(&c->out);
+  buf_done(&c->words);
 }
 
 static struct ob_step *new_step(struct ob_compose *c)
@@ -34,6 +38,8 @@ static struct ob_step *new_step(struct ob_compose *c)
 /* Ends the send that was begun, if it shows anything. */
 static void flush(struct ob_compose *c)
 {
+  if (c->texts > 1) c->call = c->call || schema_residue_tool_call(buf_span(&c->words), NULL);
+  c->texts = c->words.len = 0;
   if (c->visible) {
     buf_add(&c->out, c->tail);
     struct ob_step *step = new_step(c);
@@ -92,6 +98,10 @@ static void add_text(struct ob_compose *c, struct span text)
   schema_write_string(&c->w, text);
   buf_add(&c->out, SPAN("}}"));
   c->chars += span_chars(text);
+  if (c->watch) {
+    c->texts++;
+    buf_add(&c->words, text);
+  }
   c->visible = c->visible || !span_is_blank(text);
 }
 
@@ -167,7 +177,7 @@ void ob_compose_step(struct ob_compose *c, enum ob_step_kind kind, struct span a
 bool ob_compose_end(struct ob_compose *c, struct ob_plan *ret)
 {
   flush(c);
-  if (c->out.failed || c->arena->failed) return false;
+  if (c->out.failed || c->words.failed || c->arena->failed) return false;
   *ret = (struct ob_plan) { c->steps, c->count };
   return true;
 }

@@ -41,6 +41,10 @@ struct ob_compose {
   size_t chars;
   bool card;
   struct span card_text;
+  bool watch;       /* set after init: look for a tool call that several texts make together */
+  struct buf words; /* watch: the texts of the send, joined */
+  size_t texts;     /* how many */
+  bool call;        /* watch: one was found */
   struct ob_step *steps;
   size_t count, room;
 };

@@ -2,7 +2,8 @@
 
 bool ob_id_read(struct span s, int64_t *ret)
 {
-  bool minus = s.len > 0 && s.ptr[0] == '-';
+  if (s.len == 0) return false;
+  bool minus = s.ptr[0] == '-';
   size_t digits = s.len - minus;
   const char *d = s.ptr + minus;
   if (digits == 0 || digits > 19 || (d[0] == '0' && (digits > 1 || minus))) return false;

@@ -46,7 +46,8 @@ static void path_cut(struct ob_inspect *in, size_t len)
 bool ob_inspect_has_call(const struct schema_node *node)
 {
   if (!node) return false;
-  if (node->kind == SCHEMA_STRING) return schema_residue_tool_call(node->text, NULL);
+  if (node->kind == SCHEMA_STRING)
+    return node->text.len > 0 && schema_residue_tool_call(node->text, NULL);
   for (const struct schema_node *child = node->first; child; child = child->next)
     if (ob_inspect_has_call(child)) return true;
   return false;
@@ -203,7 +204,7 @@ static bool text_run(struct ob_inspect *in, const struct schema_node *segment, s
   bool handled = false, fine = true;
   size_t len;
   path_add(in, &len, NULL, *index);
-  if (schema_residue_tool_call(text, NULL))
+  if (text.len && schema_residue_tool_call(text, NULL))
     fine =
         ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("text"), "holds a tool call written as text");
   fine = fine && unwrap(in, text, c, &handled);
@@ -276,6 +277,14 @@ bool ob_inspect_message(struct ob_inspect *in, const struct schema_node *message
   return take_quote(in, array, c) && segments(in, array, c);
 }
 
+bool ob_inspect_end(struct ob_inspect *in, struct ob_compose *c, struct ob_plan *ret)
+{
+  if (!ob_compose_end(c, ret)) return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
+  if (!c->call) return true;
+  return ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN(""),
+                           "the texts together hold a tool call written as text");
+}
+
 /* ---- nodes ---- */
 
 struct level {
@@ -311,9 +320,8 @@ static bool content_nodes(struct ob_inspect *in, const struct schema_node *data,
   struct ob_compose c;
   struct ob_plan plan = { NULL, 0 };
   ob_compose_init(&c, SPAN("node"), SPAN("["), SPAN("]"), in->arena);
-  bool fine = take_quote(in, array, &c) && segments(in, array, &c);
-  if (fine && !ob_compose_end(&c, &plan))
-    fine = ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
+  c.watch = true;
+  bool fine = take_quote(in, array, &c) && segments(in, array, &c) && ob_inspect_end(in, &c, &plan);
   if (fine && plan.count == 0)
     fine = ob_inspect_refuse(in, SCHEMA_EEMPTY, SPAN("node"), "has nothing to show");
   if (plan.count != 1) in->changed = true;

@@ -36,6 +36,8 @@ bool ob_inspect_is_nodes(const struct schema_node *array);
  * it. literal: a string is one text. False: refused. */
 bool ob_inspect_message(struct ob_inspect *in, const struct schema_node *message, bool literal,
                         const char *path, struct ob_compose *c);
+/* Ends c, which watched its texts; *ret is what it became. False: refused. */
+bool ob_inspect_end(struct ob_inspect *in, struct ob_compose *c, struct ob_plan *ret);
 /* Judges the nodes of a forward and writes them as an array. False: refused. */
 bool ob_inspect_nodes(struct ob_inspect *in, const struct schema_node *nodes, const char *path,
                       struct schema_writer *w);

@@ -65,7 +65,8 @@ static struct span url_authority(struct span url)
     rest = behind(url, 8);
   size_t n = 0;
   while (n < rest.len && rest.ptr[n] != '/' && rest.ptr[n] != '?' && rest.ptr[n] != '#') n++;
-  return (struct span) { rest.ptr, n };
+  rest.len = n;
+  return rest;
 }
 
 static bool is_host(struct span authority)
@@ -113,6 +114,7 @@ static bool read_url(struct span url, struct arena *arena, struct ob_mediaref *r
 /* A backslash parts as well: some peers run on Windows. */
 bool ob_mediaref_climbs(struct span path)
 {
+  if (path.len == 0) return false;
   size_t begin = 0;
   for (size_t i = 0; i <= path.len; i++) {
     if (i < path.len && path.ptr[i] != '/' && path.ptr[i] != '\\') continue;

@@ -205,7 +205,7 @@ const struct schema_node *ob_native_read_cq(struct span text, struct arena *aren
     at += n;
     begin = at;
   }
-  struct span rest = { text.ptr + begin, text.len - begin };
+  struct span rest = text.len ? (struct span) { text.ptr + begin, text.len - begin } : text;
   if (array && rest.len && !append(array, &last, new_text(arena, unescape(rest, arena))))
     return NULL;
   return arena->failed ? NULL : array;
@@ -245,6 +245,7 @@ const struct schema_node *ob_native_read(const struct schema_node *message, bool
 
 void ob_native_escape(struct span text, bool value, struct buf *out)
 {
+  if (text.len == 0) return;
   size_t done = 0;
   for (size_t i = 0; i < text.len; i++) {
     for (size_t e = 0; e < sizeof escapes / sizeof *escapes; e++) {
