@@ -443,6 +443,12 @@ void schema_answer_find(const struct schema_answer_search *with, struct span tex
       take_reply(&s);
       return;
     }
+    size_t inside = schema_skip_blank(text, at + 1);
+    if (char_at(text, inside) == '}' && root_key_at(text, schema_skip_blank(text, inside + 1)) &&
+        char_at(text, schema_skip_blank(text, inside + 1)) == '"') {
+      take_unopened(&s, schema_skip_blank(text, inside + 1)); /* {}"messages": closed too early */
+      return;
+    }
     s.at = pass_object(&s);
   }
   size_t wide = span_find(text, SPAN("｛"));
