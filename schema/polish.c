@@ -110,10 +110,19 @@ static bool check_call(struct polishing *p, struct span text, unsigned seen)
                 "a tool call written as text; it never ran");
 }
 
+/* What may be in words at a glance; a slash can begin a private path. */
+static unsigned look(const struct polishing *p, struct span text)
+{
+  unsigned seen = schema_glance(text);
+  bool slash =
+      p->hides && text.len && (memchr(text.ptr, '/', text.len) || memchr(text.ptr, '\\', text.len));
+  return seen | (slash ? SCHEMA_GLANCE_SECRET : 0);
+}
+
 /* Masks what leaks in *text. */
 static bool mask(struct polishing *p, struct span *text, unsigned seen)
 {
-  if (!p->hides && !(seen & SCHEMA_GLANCE_SECRET)) return true;
+  if (!(seen & SCHEMA_GLANCE_SECRET)) return true;
   switch (schema_leak_mask(*text, p->hide, 0, p->arena, p->repairs, text)) {
   case SCHEMA_LEAK_NOMEM: return refuse_memory(p);
   case SCHEMA_LEAK_NONE:
@@ -226,7 +235,7 @@ static bool polish_words(struct polishing *p, const struct schema_segment *segme
 {
   struct span text = segment->text;
   bool taken;
-  unsigned seen = schema_glance(text);
+  unsigned seen = look(p, text);
   if (!(seen & SCHEMA_GLANCE_MARKUP)) return add_words(p, segment, text, seen);
   if (!check_call(p, text, seen) || !take_nested(p, text, &taken)) return false;
   if (taken) return true;
@@ -241,7 +250,7 @@ static bool polish_words(struct polishing *p, const struct schema_segment *segme
 /* A string of one line that people read. */
 static bool polish_line(struct polishing *p, struct span *line)
 {
-  unsigned seen = schema_glance(*line);
+  unsigned seen = look(p, *line);
   return check_call(p, *line, seen) && mask(p, line, seen);
 }
 
@@ -365,32 +374,32 @@ static bool check_joined(struct polishing *p, const struct schema_reply *reply)
 /* ---- most replies have nothing ---- */
 
 /* The bits of what may be in the strings of a segment. */
-static unsigned glance_at(const struct schema_segment *s)
+static unsigned look_at(const struct polishing *p, const struct schema_segment *s)
 {
   unsigned seen = 0;
   switch (schema_segment_types[s->type].shape) {
-  case SCHEMA_SHAPE_STRING: return schema_glance(s->text);
+  case SCHEMA_SHAPE_STRING: return look(p, s->text);
   case SCHEMA_SHAPE_MEDIA: return s->media_kind == SCHEMA_MEDIA_BASE64 ? 0 : schema_glance(s->text);
   case SCHEMA_SHAPE_KEYBOARD:
     for (size_t i = 0; i < s->keyboard.count; i++)
       for (size_t k = 0; k < s->keyboard.rows[i].count; k++)
-        seen |= schema_glance(s->keyboard.rows[i].buttons[k].label) |
-                schema_glance(s->keyboard.rows[i].buttons[k].payload);
+        seen |= look(p, s->keyboard.rows[i].buttons[k].label) |
+                look(p, s->keyboard.rows[i].buttons[k].payload);
     return seen;
   case SCHEMA_SHAPE_SHARE:
-    for (size_t i = 0; i < s->share.count; i++) seen |= schema_glance(s->share.fields[i].value);
+    for (size_t i = 0; i < s->share.count; i++) seen |= look(p, s->share.fields[i].value);
     return seen;
   case SCHEMA_SHAPE_EMPTY: break;
   }
   return seen;
 }
 
-static unsigned glance_at_all(const struct schema_reply *reply)
+static unsigned look_at_all(const struct polishing *p, const struct schema_reply *reply)
 {
   unsigned seen = 0;
   for (size_t i = 0; i < reply->count; i++)
     for (size_t k = 0; k < reply->messages[i].count; k++)
-      seen |= glance_at(&reply->messages[i].segments[k]);
+      seen |= look_at(p, &reply->messages[i].segments[k]);
   return seen;
 }
 
@@ -403,7 +412,7 @@ enum schema_polish schema_polish_reply(const struct schema_offer *offer,
     .offer = offer, .hide = hide, .arena = arena, .repairs = repairs, .reterr = reterr
   };
   p.hides = hide && (hide->home.len || hide->project.len);
-  if (!p.hides && !glance_at_all(reply)) return SCHEMA_POLISHED;
+  if (!look_at_all(&p, reply)) return SCHEMA_POLISHED;
   if (!polish_messages(&p, reply) || !check_joined(&p, reply)) return p.result;
   if (p.thought && p.message_count == 0) {
     p.message = EVERYWHERE;
