@@ -149,7 +149,11 @@ enum { SECRET_MIN = 15 }; /* the shortest secret with its prefix; see leak.c */
 /* name(…), [name(…)]: as a call in Python's syntax begins and ends. */
 static bool is_like_call(struct span text)
 {
-  if (text.len == 0 || (schema_is_word(text.ptr[text.len - 1]) && text.ptr[0] != '[')) return false;
+  /* most texts end in a character that is neither of these brackets nor blank */
+  if (text.len < 3) return false;
+  unsigned char last = byte_at(text, text.len - 1), first = byte_at(text, text.len - 3);
+  if (schema_is_word((char)last)) return false;
+  if (last >= 0x80 && first >= 0xE4 && first != 0xEF) return false;
   struct span t = schema_trim_blank(text);
   if (t.len < 3 || !memchr(")]", t.ptr[t.len - 1], 2)) return false;
   if (t.ptr[0] == '[') t = schema_trim_blank((struct span) { t.ptr + 1, t.len - 1 });

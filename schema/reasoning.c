@@ -144,7 +144,8 @@ static bool next_mark(struct walk *w, struct found *ret)
       square_at(text, w->at, 1, "]", ret);
     else if (c == 0xE2 && starts_at(text, w->at, "◁"))
       square_at(text, w->at, strlen("◁"), "▷", ret);
-    else if (schema_mark_may_begin(text, w->at) && schema_mark_read(text, w->at, &mark))
+    else if ((c == '<' || c == '&' || c == 0xEF) && schema_mark_may_begin(text, w->at) &&
+             schema_mark_read(text, w->at, &mark))
       *ret = (struct found) { mark.begin, mark.end, side_of(&mark) };
     if (ret->side != NEITHER) {
       w->at = ret->end;
