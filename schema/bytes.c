@@ -79,11 +79,18 @@ size_t span_find(struct span s, struct span needle)
   return hit ? (size_t)(hit - s.ptr) : s.len;
 }
 
+/* Eight bytes at a time: each plan counts all of its text. */
 size_t span_chars(struct span utf8)
 {
-  size_t n = 0;
-  for (size_t i = 0; i < utf8.len; i++) n += ((unsigned char)utf8.ptr[i] & 0xC0) != 0x80;
-  return n;
+  const uint64_t ones = 0x0101010101010101u;
+  size_t inner = 0, i = 0; /* bytes 10xxxxxx, which begin no character */
+  for (; utf8.len - i >= 8; i += 8) {
+    uint64_t word;
+    memcpy(&word, utf8.ptr + i, 8);
+    inner += (size_t)((word >> 7 & ~word >> 6 & ones) * ones >> 56);
+  }
+  for (; i < utf8.len; i++) inner += ((unsigned char)utf8.ptr[i] & 0xC0) == 0x80;
+  return utf8.len - inner;
 }
 
 size_t span_utf8_fault(struct span s)
@@ -170,9 +177,14 @@ void buf_init(struct buf *b, size_t max)
   *b = (struct buf) { .max = max };
 }
 
+void buf_lend(struct buf *b, size_t max, char *first, size_t size)
+{
+  *b = (struct buf) { .ptr = first, .cap = size, .max = max, .lent = first };
+}
+
 void buf_done(struct buf *b)
 {
-  free(b->ptr);
+  if (b->ptr != b->lent) free(b->ptr);
   *b = (struct buf) { .max = b->max };
 }
 
@@ -180,7 +192,7 @@ void buf_clear(struct buf *b)
 {
   b->len = 0;
   b->failed = false;
-  if (b->ptr) b->ptr[0] = '\0';
+  if (b->ptr && b->cap) b->ptr[0] = '\0';
 }
 
 bool buf_reserve(struct buf *b, size_t n)
@@ -195,7 +207,9 @@ bool buf_reserve(struct buf *b, size_t n)
   while (cap < need && cap <= SIZE_MAX / 2) cap *= 2;
   if (cap < need) cap = need;
   if (cap - 1 > b->max) cap = b->max + 1;
-  char *grown = realloc(b->ptr, cap);
+  bool lent = b->lent && b->ptr == b->lent;
+  char *grown = lent ? malloc(cap) : realloc(b->ptr, cap);
+  if (grown && lent) memcpy(grown, b->ptr, b->len);
   if (!grown) {
     b->failed = true;
     return false;
@@ -405,6 +419,27 @@ struct span arena_copy(struct arena *a, struct span s)
   if (s.len) memcpy(copy, s.ptr, s.len);
   copy[s.len] = '\0';
   return (struct span) { copy, s.len };
+}
+
+struct span arena_join(struct arena *a, const struct span *parts, size_t count)
+{
+  size_t len = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (parts[i].len > SIZE_MAX - 1 - len) {
+      a->failed = true;
+      return (struct span) { NULL, 0 };
+    }
+    len += parts[i].len;
+  }
+  char *text = arena_alloc(a, len + 1);
+  if (!text) return (struct span) { NULL, 0 };
+  char *at = text;
+  for (size_t i = 0; i < count; i++) {
+    if (parts[i].len) memcpy(at, parts[i].ptr, parts[i].len);
+    at += parts[i].len;
+  }
+  *at = '\0';
+  return (struct span) { text, len };
 }
 
 struct span arena_printf(struct arena *a, const char *format, ...)

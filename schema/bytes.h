@@ -65,10 +65,14 @@ struct buf {
   char *ptr; /* NULL while empty; NUL-terminated behind len once something was added */
   size_t len, cap, max;
   bool failed; /* memory or max ran out; further additions do nothing */
+  char *lent;  /* memory of its user, see buf_lend; else NULL */
 };
 
 /* An empty buffer that never holds more than max bytes. */
 void buf_init(struct buf *b, size_t max);
+/* The same over size bytes (at least 1) that its user lends until buf_done, for short texts; a
+ * longer one moves to memory of its own. Nothing of it may be taken. */
+void buf_lend(struct buf *b, size_t max, char *first, size_t size);
 void buf_done(struct buf *b);
 /* Keeps the memory, forgets the content and the failure. */
 void buf_clear(struct buf *b);
@@ -111,6 +115,8 @@ void arena_trim(struct arena *a, void *piece, size_t n, size_t used);
 void *arena_zalloc(struct arena *a, size_t count, size_t size);
 /* A copy with a NUL behind it; ptr is NULL where memory ran out. */
 struct span arena_copy(struct arena *a, struct span s);
+/* The parts one behind the other, likewise. */
+struct span arena_join(struct arena *a, const struct span *parts, size_t count);
 __attribute__((format(printf, 2, 3))) struct span arena_printf(struct arena *a, const char *format,
                                                                ...);
 

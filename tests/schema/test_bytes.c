@@ -207,3 +207,54 @@ Test(bytes, arenas_take_back_what_was_not_used)
   cr_expect_eq(a.used, 0);
   arena_done(&a);
 }
+
+/* Characters of every length at every offset to a word's begin. */
+Test(bytes, characters_are_counted_by_words)
+{
+  static const char text[] = "aé€😀bé€😀cé€😀dé€😀eé€😀f";
+  for (size_t begin = 0; begin < sizeof text; begin++) {
+    for (size_t end = begin; end < sizeof text; end++) {
+      size_t chars = 0;
+      for (size_t i = begin; i < end; i++) chars += ((unsigned char)text[i] & 0xC0) != 0x80;
+      cr_assert_eq(span_chars((struct span) { text + begin, end - begin }), chars, "%zu to %zu",
+                   begin, end);
+    }
+  }
+}
+
+Test(bytes, lent_buffers_move_when_they_are_full)
+{
+  char first[8];
+  struct buf b;
+  buf_lend(&b, 100, first, sizeof first);
+  cr_expect(buf_add(&b, SPAN("1234567")));
+  cr_expect_eq(b.ptr, first);
+  cr_expect_str_eq(b.ptr, "1234567");
+  cr_expect(buf_add_char(&b, '8'));
+  cr_expect_neq(b.ptr, first);
+  cr_expect(span_is(buf_span(&b), "12345678"));
+  buf_clear(&b);
+  cr_expect(buf_add(&b, SPAN("x")));
+  cr_expect(span_is(buf_span(&b), "x"));
+  buf_done(&b);
+
+  buf_lend(&b, 9, first, sizeof first);
+  cr_expect_not(buf_add(&b, SPAN("1234567890")));
+  cr_expect(b.failed);
+  buf_done(&b);
+}
+
+Test(bytes, arena_joins)
+{
+  struct arena a;
+  const struct span parts[] = { SPAN("ab"), { NULL, 0 }, SPAN("c") };
+  arena_init(&a, 1024);
+  struct span joined = arena_join(&a, parts, 3);
+  cr_expect(span_is(joined, "abc"));
+  cr_expect_eq(joined.ptr[3], '\0');
+  cr_expect_eq(arena_join(&a, NULL, 0).len, 0u);
+  const struct span huge[] = { SPAN("a"), { "b", SIZE_MAX - 1 } };
+  cr_expect_null(arena_join(&a, huge, 2).ptr);
+  cr_expect(a.failed);
+  arena_done(&a);
+}
