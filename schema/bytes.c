@@ -179,7 +179,8 @@ void buf_init(struct buf *b, size_t max)
 
 void buf_lend(struct buf *b, size_t max, char *first, size_t size)
 {
-  *b = (struct buf) { .ptr = first, .cap = size, .max = max, .lent = first };
+  size_t cap = size - 1 > max ? max + 1 : size;
+  *b = (struct buf) { .ptr = first, .cap = cap, .max = max, .lent = first };
 }
 
 void buf_done(struct buf *b)

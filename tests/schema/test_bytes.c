@@ -242,6 +242,10 @@ Test(bytes, lent_buffers_move_when_they_are_full)
   cr_expect_not(buf_add(&b, SPAN("1234567890")));
   cr_expect(b.failed);
   buf_done(&b);
+
+  buf_lend(&b, 3, first, sizeof first);
+  cr_expect_not(buf_add(&b, SPAN("1234")));
+  buf_done(&b);
 }
 
 Test(bytes, arena_joins)
