@@ -538,8 +538,8 @@ static void quick_steps(struct judge *j, const struct ob_plan *parts)
       replied = true;
     } else if (step.kind == OB_STEP_SEND) {
       step.action = ob_plan_action(&j->in.target);
-      step.params = arena_printf(j->in.arena, "%.*s%.*s}", (int)head.len - 1, head.ptr,
-                                 (int)step.params.len, step.params.ptr);
+      const struct span frame[] = { { head.ptr, head.len - 1 }, step.params, SPAN("}") };
+      step.params = arena_join(j->in.arena, frame, 3);
     }
     steps[n++] = step;
   }

@@ -87,16 +87,7 @@ struct span ob_card_text(const struct ob_share *share, struct arena *arena)
   if (share->title.len == 0) return share->url;
   struct span parts[] = { share->title, SPAN(" – "), share->description, SPAN("\n"), share->url };
   if (share->description.len == 0) parts[1].len = 0;
-  size_t n = 0;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) n += parts[i].len;
-  char *out = arena_alloc(arena, n);
-  if (!out) return (struct span) { 0 };
-  size_t at = 0;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    if (parts[i].len) memcpy(out + at, parts[i].ptr, parts[i].len);
-    at += parts[i].len;
-  }
-  return (struct span) { out, n };
+  return arena_join(arena, parts, sizeof parts / sizeof *parts);
 }
 
 static void pair_if(struct schema_writer *w, const char *key, struct span value)

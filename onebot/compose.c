@@ -10,8 +10,12 @@ enum {
 void ob_compose_init(struct ob_compose *c, struct span action, struct span head, struct span tail,
                      struct arena *arena)
 {
-  *c = (struct ob_compose) { .arena = arena, .action = action, .head = head, .tail = tail };
-  buf_init(&c->out, SEND_MAX);
+  memset(c, 0, offsetof(struct ob_compose, first));
+  c->arena = arena;
+  c->action = action;
+  c->head = head;
+  c->tail = tail;
+  buf_lend(&c->out, SEND_MAX, c->first, sizeof c->first);
   buf_init(&c->words, SEND_MAX);
   c->w.out = &c->out;
 }
@@ -80,6 +84,16 @@ void ob_compose_message(struct ob_compose *c, size_t index, struct span quote)
   c->quote = quote;
 }
 
+/* A literal is put as a few stores where the compiler knows its length. */
+#define PUT(buf, literal) put(buf, "" literal, sizeof(literal) - 1)
+
+static inline void put(struct buf *b, const char *literal, size_t n)
+{
+  if (!buf_reserve(b, n)) return;
+  memcpy(b->ptr + b->len, literal, n + 1); /* with its NUL */
+  b->len += n;
+}
+
 static void begin_segment(struct ob_compose *c)
 {
   if (c->out.len == 0) {
@@ -94,9 +108,9 @@ static void begin_segment(struct ob_compose *c)
 static void add_text(struct ob_compose *c, struct span text)
 {
   begin_segment(c);
-  buf_add(&c->out, SPAN("{\"type\":\"text\",\"data\":{\"text\":"));
+  PUT(&c->out, "{\"type\":\"text\",\"data\":{\"text\":");
   schema_write_string(&c->w, text);
-  buf_add(&c->out, SPAN("}}"));
+  PUT(&c->out, "}}");
   c->chars += span_chars(text);
   if (c->watch) {
     c->texts++;
@@ -110,7 +124,7 @@ static void end_line(struct ob_compose *c)
 {
   if (c->out.failed) return;
   c->out.len -= sizeof "\"}}" - 1;
-  buf_add(&c->out, SPAN("\\n\"}}"));
+  PUT(&c->out, "\\n\"}}");
 }
 
 void ob_compose_text(struct ob_compose *c, struct span text)
@@ -134,9 +148,9 @@ void ob_compose_at(struct ob_compose *c, struct span target)
 {
   if (c->last == OB_LAST_BLOCK) end_line(c);
   begin_segment(c);
-  buf_add(&c->out, SPAN("{\"type\":\"at\",\"data\":{\"qq\":"));
+  PUT(&c->out, "{\"type\":\"at\",\"data\":{\"qq\":");
   schema_write_string(&c->w, target);
-  buf_add(&c->out, SPAN("}}"));
+  PUT(&c->out, "}}");
   c->visible = true;
   c->last = OB_LAST_AT;
 }

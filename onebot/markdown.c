@@ -4,7 +4,6 @@
  * paragraph is read once to find its inline marks and written without them. */
 
 enum {
-  RUNS_MAX = 4096,     /* runs of * _ ~ that wait for their closer; more is noise */
   BRACKETS_MAX = 64,   /* nested brackets; of more the outermost are no links */
   CODE_TICKS_MAX = 32, /* longer runs of backticks open no code */
   KEEP = 0,
@@ -24,23 +23,29 @@ struct link {
   bool image;
 };
 
+struct bracket {
+  size_t at;
+  bool image;
+};
+
 struct state {
   struct arena *arena;
-  struct buf out, paragraph;
+  char *out;         /* the result is never longer than the source and one line end */
+  size_t len;        /* of what is done */
+  size_t open;       /* the paragraph being gathered stands from len to here */
+  bool failed;       /* the arena gave nothing more */
   struct span fence; /* the opening fence while inside, else empty */
   size_t fence_quotes;
-  struct run *runs; /* all kinds in one stack */
+  unsigned char *fate; /* per byte of the paragraph: KEEP, DROP, SPACE */
+  uint32_t
+      *parenthesis;   /* offset of the ) that closes the ( at this byte; 0: none. NULL: unknown */
+  uint64_t no_closer; /* bit n: no run of n backticks follows in this paragraph */
+  struct run *runs;   /* all kinds in one stack */
   size_t run_count, run_max;
-  size_t top[3];         /* 1 + index of the highest run of each mark */
-  unsigned char *fate;   /* per byte of the paragraph: KEEP, DROP, SPACE */
-  uint32_t *parenthesis; /* offset of the ) that closes the ( at this byte; 0: none */
-  uint64_t no_closer;    /* bit n: no run of n backticks follows in this paragraph */
-  struct link *links;    /* in the order of their ends */
+  size_t top[3];      /* 1 + index of the highest run of each mark */
+  struct link *links; /* in the order of their ends */
   size_t link_count, link_max;
-  struct {
-    size_t at;
-    bool image;
-  } brackets[BRACKETS_MAX];
+  struct bracket brackets[BRACKETS_MAX];
   size_t bracket_count;
 };
 
@@ -70,6 +75,21 @@ static size_t run_length(struct span s, size_t at)
 static void drop(struct state *st, size_t at, size_t n)
 {
   memset(st->fate + at, DROP, n);
+}
+
+/* Room for one more of size bytes behind count of them, in memory of the arena. */
+static void *grow(struct state *st, void *items, size_t count, size_t *max, size_t size)
+{
+  if (count < *max) return items;
+  size_t room = *max ? *max * 2 : 16;
+  char *grown = arena_alloc(st->arena, room * size);
+  if (!grown) {
+    st->failed = true;
+    return NULL;
+  }
+  if (count) memcpy(grown, items, count * size);
+  *max = room;
+  return grown;
 }
 
 /* ---- inline marks ---- */
@@ -129,7 +149,10 @@ static void emphasis(struct state *st, struct span s, size_t at, size_t n)
     left -= used;
     cut_runs(st, open->left ? index + 1 : index); /* what stood between them stays as it is */
   }
-  if (!left || blank_behind || st->run_count == st->run_max) return;
+  if (!left || blank_behind) return;
+  struct run *runs = grow(st, st->runs, st->run_count, &st->run_max, sizeof *runs);
+  if (!runs) return;
+  st->runs = runs;
   st->runs[st->run_count++] = (struct run) { at + n - left, left, st->top[kind] };
   st->top[kind] = st->run_count;
 }
@@ -159,6 +182,27 @@ static void read_target(struct span s, size_t begin, size_t end, struct link *l)
   l->target_len = stop - begin;
 }
 
+/* Which ) closes which (, line by line, in one pass: looking for each alone would be quadratic. */
+static bool pair_parentheses(struct state *st, struct span s)
+{
+  uint32_t *open = s.len <= UINT32_MAX ? arena_alloc(st->arena, s.len * sizeof *open) : NULL;
+  st->parenthesis = open ? arena_zalloc(st->arena, s.len, sizeof *st->parenthesis) : NULL;
+  st->failed = st->failed || !st->parenthesis;
+  if (!st->parenthesis) return false;
+  size_t depth = 0;
+  for (size_t i = 0; i < s.len; i++) {
+    if (s.ptr[i] == '\\')
+      i++;
+    else if (s.ptr[i] == '\n')
+      depth = 0;
+    else if (s.ptr[i] == '(')
+      open[depth++] = (uint32_t)i;
+    else if (s.ptr[i] == ')' && depth)
+      st->parenthesis[open[--depth]] = (uint32_t)i;
+  }
+  return true;
+}
+
 /* A closing bracket at `at`: the end of its link, or at + 1. */
 static size_t close_bracket(struct state *st, struct span s, size_t at)
 {
@@ -166,8 +210,12 @@ static size_t close_bracket(struct state *st, struct span s, size_t at)
   st->bracket_count--;
   size_t open = st->brackets[st->bracket_count].at;
   bool image = st->brackets[st->bracket_count].image;
-  size_t end = at + 1 < s.len && s.ptr[at + 1] == '(' ? st->parenthesis[at + 1] : 0;
-  if (end == 0 || st->link_count == st->link_max) return at + 1;
+  if (at + 1 == s.len || s.ptr[at + 1] != '(') return at + 1;
+  if (!st->parenthesis && !pair_parentheses(st, s)) return at + 1;
+  size_t end = st->parenthesis[at + 1];
+  struct link *links = grow(st, st->links, st->link_count, &st->link_max, sizeof *links);
+  if (end == 0 || !links) return at + 1;
+  st->links = links;
   struct link *l = &st->links[st->link_count++];
   *l = (struct link) { .open = open, .label_end = at, .end = end + 1, .image = image };
   read_target(s, at + 2, end, l);
@@ -190,9 +238,62 @@ static size_t backticks(struct state *st, struct span s, size_t at)
   return end;
 }
 
-static void find_marks(struct state *st, struct span s)
+/* <https://…> loses its angle brackets; the end of it, or at + 1. */
+static size_t autolink(struct state *st, struct span s, size_t at)
 {
-  for (size_t i = 0; i < s.len;) {
+  size_t end = address_end(s, at + 1);
+  if (end == at + 1 || end >= s.len || s.ptr[end] != '>') return at + 1;
+  drop(st, at, 1);
+  drop(st, end, 1);
+  return end + 1;
+}
+
+/* The colon of an address: its end, or at + 1. */
+static size_t colon(struct span s, size_t at)
+{
+  static const struct span schemes[] = { { "http", 4 }, { "https", 5 } };
+  for (size_t i = 0; i < 2; i++) {
+    size_t n = schemes[i].len;
+    if (at < n || memcmp(s.ptr + at - n, schemes[i].ptr, n) != 0) continue;
+    size_t end = address_end(s, at - n);
+    if (end > at) return end;
+  }
+  return at + 1;
+}
+
+typedef unsigned char lanes __attribute__((vector_size(16)));
+
+/* Whether a block holds what may be a mark ('^' counts as one, a range is cheaper than its parts). */
+static bool has_mark(lanes v)
+{
+  lanes hit = (lanes)((v >= '[') & (v <= '`')) | (lanes)(v == '*') | (lanes)(v == '~') |
+              (lanes)(v == '!') | (lanes)(v == ':') | (lanes)(v == '<');
+  uint64_t halves[2];
+  memcpy(halves, &hit, sizeof halves);
+  return (halves[0] | halves[1]) != 0;
+}
+
+/* The next byte from i on that may be a mark, or s.len. Sixteen bytes at a time, in the compiler's
+ * own vectors: most of a text is no mark. */
+static size_t next_mark(struct span s, size_t i)
+{
+  static const unsigned char may_be[256] = {
+    ['\\'] = 1, ['`'] = 1, ['*'] = 1, ['_'] = 1, ['~'] = 1,
+    ['['] = 1,  [']'] = 1, ['!'] = 1, ['<'] = 1, [':'] = 1,
+  };
+  for (;;) {
+    lanes block;
+    while (s.len - i >= sizeof block && (memcpy(&block, s.ptr + i, sizeof block), !has_mark(block)))
+      i += sizeof block;
+    size_t end = s.len - i < sizeof block ? s.len : i + sizeof block;
+    while (i < end && !may_be[(unsigned char)s.ptr[i]]) i++;
+    if (i < end || i == s.len) return i;
+  }
+}
+
+static void find_marks(struct state *st, struct span s, size_t i)
+{
+  for (; i < s.len; i = next_mark(s, i)) {
     size_t n;
     switch (s.ptr[i]) {
     case '\\': i = backslash(st, s, i); break;
@@ -210,10 +311,8 @@ static void find_marks(struct state *st, struct span s)
       i++;
       break;
     case ']': i = close_bracket(st, s, i); break;
-    case 'h':
-      n = address_end(s, i);
-      i = n > i ? n : i + 1;
-      break;
+    case '<': i = autolink(st, s, i); break;
+    case ':': i = colon(s, i); break;
     default: i++;
     }
   }
@@ -236,89 +335,50 @@ static void drop_links(struct state *st, struct span s)
   }
 }
 
-/* <https://…> loses its angle brackets. */
-static void drop_autolinks(struct state *st, struct span s)
+/* The next byte from i on that is not kept, or n. */
+static size_t next_fate(const unsigned char *fate, size_t i, size_t n)
 {
-  for (size_t i = 0; i < s.len; i++) {
-    const char *open = memchr(s.ptr + i, '<', s.len - i);
-    if (!open) return;
-    i = (size_t)(open - s.ptr);
-    size_t end = address_end(s, i + 1);
-    if (end == i + 1 || end >= s.len || s.ptr[end] != '>' || st->fate[i]) continue;
-    drop(st, i, 1);
-    drop(st, end, 1);
+  uint64_t word;
+  while (n - i >= 8 && (memcpy(&word, fate + i, 8), word == 0)) i += 8;
+  while (i < n && fate[i] == KEEP) i++;
+  return i;
+}
+
+/* Closes the gaps that the marks leave, where the paragraph stands. */
+static size_t close_gaps(const struct state *st, char *p, size_t n)
+{
+  size_t kept = 0;
+  for (size_t begin = 0; begin < n;) {
+    size_t end = next_fate(st->fate, begin, n);
+    if (kept < begin) memmove(p + kept, p + begin, end - begin);
+    kept += end - begin;
+    if (end < n && st->fate[end] == SPACE) p[kept++] = ' ';
+    begin = end + 1;
   }
-}
-
-static void write_kept(struct state *st, struct span s)
-{
-  size_t begin = 0;
-  for (size_t i = 0; i <= s.len; i++) {
-    if (i < s.len && st->fate[i] == KEEP) continue;
-    buf_add(&st->out, (struct span) { s.ptr + begin, i - begin });
-    if (i < s.len && st->fate[i] == SPACE) buf_add_char(&st->out, ' ');
-    begin = i + 1;
-  }
-}
-
-/* Which ) closes which (, line by line, in one pass: looking for each alone would be quadratic. */
-static bool pair_parentheses(struct state *st, struct span s)
-{
-  if (s.len > UINT32_MAX) return false;
-  st->parenthesis = arena_zalloc(st->arena, s.len, sizeof *st->parenthesis);
-  uint32_t *open = arena_alloc(st->arena, s.len * sizeof *open);
-  if (!st->parenthesis || !open) return false;
-  size_t depth = 0;
-  for (size_t i = 0; i < s.len; i++) {
-    if (s.ptr[i] == '\\')
-      i++;
-    else if (s.ptr[i] == '\n')
-      depth = 0;
-    else if (s.ptr[i] == '(')
-      open[depth++] = (uint32_t)i;
-    else if (s.ptr[i] == ')' && depth)
-      st->parenthesis[open[--depth]] = (uint32_t)i;
-  }
-  return true;
-}
-
-static size_t count_of(struct span s, const char *set)
-{
-  size_t n = 0;
-  for (size_t i = 0; i < s.len; i++) n += s.ptr[i] && strchr(set, s.ptr[i]) != NULL;
-  return n;
-}
-
-/* What the paragraph needs besides itself. */
-static bool make_room(struct state *st, struct span s)
-{
-  st->run_count = st->bracket_count = st->link_count = 0;
-  st->no_closer = 0;
-  memset(st->top, 0, sizeof st->top);
-  st->run_max = count_of(s, "*_~");
-  if (st->run_max > RUNS_MAX) st->run_max = RUNS_MAX;
-  st->link_max = count_of(s, "]");
-  st->fate = arena_zalloc(st->arena, s.len, 1);
-  st->runs = arena_alloc(st->arena, st->run_max * sizeof *st->runs);
-  st->links = arena_alloc(st->arena, st->link_max * sizeof *st->links);
-  return st->fate && st->runs && st->links && (st->link_max == 0 || pair_parentheses(st, s));
+  return kept;
 }
 
 static void paragraph_end(struct state *st)
 {
-  struct span s = buf_span(&st->paragraph);
-  if (s.len == 0) return;
-  if (count_of(s, "\\`*_~]<") == 0) {
-    buf_add(&st->out, s);
-  } else if (make_room(st, s)) {
-    find_marks(st, s);
-    drop_links(st, s);
-    drop_autolinks(st, s);
-    write_kept(st, s);
-  } else {
-    st->out.failed = true;
+  struct span s = { st->out + st->len, st->open - st->len };
+  size_t first = next_mark(s, 0);
+  if (first == s.len) {
+    st->len = st->open;
+    return;
   }
-  buf_clear(&st->paragraph);
+  st->fate = arena_zalloc(st->arena, s.len, 1);
+  if (!st->fate) {
+    st->failed = true;
+    return;
+  }
+  st->run_count = st->bracket_count = st->link_count = 0;
+  st->no_closer = 0;
+  st->parenthesis = NULL;
+  memset(st->top, 0, sizeof st->top);
+  find_marks(st, s, first);
+  drop_links(st, s);
+  st->len += close_gaps(st, st->out + st->len, s.len);
+  st->open = st->len;
 }
 
 /* ---- block marks ---- */
@@ -350,11 +410,11 @@ static size_t unquote(struct span *line, size_t max)
   return quotes;
 }
 
-/* The opening fence that the line is, as a span of its marks; empty where it is none. */
-static struct span fence_of(struct span line)
+/* The lines below are given without their indent and have at least one byte. */
+
+/* The opening fence that s is, as a span of its marks; empty where it is none. */
+static struct span fence_of(struct span s)
 {
-  struct span s = behind(line, indent_of(line));
-  if (s.len < 3 || (s.ptr[0] != '`' && s.ptr[0] != '~')) return (struct span) { 0 };
   size_t n = run_length(s, 0);
   bool code = s.ptr[0] == '`' && memchr(s.ptr + n, '`', s.len - n); /* ```inline``` */
   return n >= 3 && !code ? (struct span) { s.ptr, n } : (struct span) { 0 };
@@ -367,24 +427,23 @@ static bool closes(struct span line, struct span fence)
 }
 
 /* ---, ***, ___ with or without spaces between: nothing to take off. */
-static bool is_rule(struct span line)
+static bool is_rule(struct span s)
 {
-  struct span s = span_trim(line);
   size_t marks = 0;
   for (size_t i = 0; i < s.len; i++) {
     if (s.ptr[i] == ' ' || s.ptr[i] == '\t') continue;
     if (s.ptr[i] != s.ptr[0]) return false;
     marks++;
   }
-  return marks >= 3 && (s.ptr[0] == '-' || s.ptr[0] == '*' || s.ptr[0] == '_');
+  return marks >= 3;
 }
 
 /* Takes the marks of a heading off; whether it was one. */
 static bool unhead(struct span *line)
 {
-  struct span s = behind(*line, indent_of(*line));
-  size_t n = s.len && s.ptr[0] == '#' ? run_length(s, 0) : 0;
-  if (n == 0 || n > 6 || (n < s.len && s.ptr[n] != ' ' && s.ptr[n] != '\t')) return false;
+  struct span s = *line;
+  size_t n = run_length(s, 0);
+  if (n > 6 || (n < s.len && s.ptr[n] != ' ' && s.ptr[n] != '\t')) return false;
   s = span_trim(behind(s, n));
   size_t marks = 0;
   while (marks < s.len && s.ptr[s.len - 1 - marks] == '#') marks++;
@@ -394,92 +453,139 @@ static bool unhead(struct span *line)
   return true;
 }
 
-/* Whether the line begins a list item: 1 a bullet, 2 a number. */
-static int item_of(struct span line, size_t *retmark)
+/* Whether s goes on with white space behind its first n bytes: the mark of a list item. */
+static bool has_space(struct span s, size_t n)
 {
-  size_t n = indent_of(line), digits = 0;
-  while (n + digits < line.len && digits < 9 && line.ptr[n + digits] >= '0' &&
-         line.ptr[n + digits] <= '9')
-    digits++;
-  *retmark = n;
-  size_t mark = n + digits;
-  if (mark + 1 >= line.len || (line.ptr[mark + 1] != ' ' && line.ptr[mark + 1] != '\t')) return 0;
-  char c = line.ptr[mark];
-  if (digits) return c == '.' || c == ')' ? 2 : 0;
-  return c == '-' || c == '*' || c == '+' ? 1 : 0;
+  return n < s.len && (s.ptr[n] == ' ' || s.ptr[n] == '\t');
+}
+
+/* "1." or "1)" before white space. */
+static bool is_numbered(struct span s)
+{
+  size_t n = 1;
+  while (n < s.len && n < 9 && s.ptr[n] >= '0' && s.ptr[n] <= '9') n++;
+  return n < s.len && (s.ptr[n] == '.' || s.ptr[n] == ')') && has_space(s, n + 1);
+}
+
+static void add(struct state *st, struct span s)
+{
+  if (s.len) memcpy(st->out + st->open, s.ptr, s.len);
+  st->open += s.len;
 }
 
 static void add_line(struct state *st, struct span line)
 {
-  buf_add(&st->paragraph, line);
-  buf_add_char(&st->paragraph, '\n');
+  add(st, line);
+  st->out[st->open++] = '\n';
+}
+
+/* A line that stays as it is, where no paragraph is open. */
+static void pass_line(struct state *st, struct span line)
+{
+  add_line(st, line);
+  st->len = st->open;
 }
 
 static void fenced_line(struct state *st, struct span line)
 {
   unquote(&line, st->fence_quotes);
-  if (closes(line, st->fence)) {
+  if (closes(line, st->fence))
     st->fence.len = 0;
-    return;
-  }
-  buf_add(&st->out, line);
-  buf_add_char(&st->out, '\n');
+  else
+    pass_line(st, line);
+}
+
+/* A bullet item without its bullet; its indent stays, and a heading in it loses its marks. */
+static void bullet(struct state *st, struct span line, size_t indent)
+{
+  paragraph_end(st);
+  add(st, (struct span) { line.ptr, indent });
+  line = behind(line, indent + 1);
+  line = behind(line, indent_of(line));
+  if (line.len && line.ptr[0] == '#') unhead(&line);
+  add_line(st, line);
+}
+
+static void heading(struct state *st, struct span text)
+{
+  paragraph_end(st);
+  add_line(st, text);
+  paragraph_end(st);
 }
 
 static void open_line(struct state *st, struct span line)
 {
   if (line.len && line.ptr[line.len - 1] == '\r') line.len--;
-  size_t quotes = unquote(&line, SIZE_MAX), mark;
-  struct span fence = fence_of(line);
-  if (fence.len) {
+  size_t indent = indent_of(line), quotes = 0;
+  if (indent < line.len && line.ptr[indent] == '>') {
+    quotes = unquote(&line, SIZE_MAX);
+    indent = indent_of(line);
+  }
+  struct span s = behind(line, indent), fence;
+  char first = s.len ? s.ptr[0] : '\0';
+  switch (first) {
+  case '\0':
+    if (s.len) break;
+    paragraph_end(st);
+    pass_line(st, line);
+    return;
+  case '`':
+  case '~':
+    fence = fence_of(s);
+    if (fence.len == 0) break;
     paragraph_end(st);
     st->fence = fence;
     st->fence_quotes = quotes;
-  } else if (span_trim(line).len == 0 || is_rule(line)) {
-    paragraph_end(st);
-    buf_add(&st->out, line);
-    buf_add_char(&st->out, '\n');
-  } else if (unhead(&line)) {
-    paragraph_end(st);
-    add_line(st, line);
-    paragraph_end(st);
-  } else {
-    int item = item_of(line, &mark);
-    if (item) paragraph_end(st);
-    if (item == 1) { /* its indent stays */
-      buf_add(&st->paragraph, (struct span) { line.ptr, mark });
-      line = behind(line, mark + 1);
-      line = behind(line, indent_of(line));
-      unhead(&line);
+    return;
+  case '-':
+  case '*':
+  case '_':
+    if (is_rule(s)) {
+      paragraph_end(st);
+      pass_line(st, line);
+      return;
     }
-    add_line(st, line);
+    if (first == '_' || !has_space(s, 1)) break;
+    bullet(st, line, indent);
+    return;
+  case '+':
+    if (!has_space(s, 1)) break;
+    bullet(st, line, indent);
+    return;
+  case '#':
+    if (!unhead(&s)) break;
+    heading(st, s);
+    return;
+  default:
+    if (first >= '0' && first <= '9' && is_numbered(s)) paragraph_end(st);
   }
+  add_line(st, line);
 }
 
 /* Both ends without anything that only leaves room. */
 static struct span trim(struct span s)
 {
-  size_t first = s.len, end = 0;
-  for (size_t i = 0; i < s.len;) {
+  while (s.len) {
     uint32_t code_point;
-    size_t n = utf8_decode(s.ptr + i, s.len - i, &code_point);
-    if (!span_is_blank((struct span) { s.ptr + i, n })) {
-      if (first == s.len) first = i;
-      end = i + n;
-    }
-    i += n;
+    size_t n = utf8_decode(s.ptr, s.len, &code_point);
+    if (!span_is_blank((struct span) { s.ptr, n })) break;
+    s = behind(s, n);
   }
-  return first < end ? (struct span) { s.ptr + first, end - first } : SPAN("");
+  while (s.len) {
+    size_t n = 1; /* back to where the last character begins */
+    while (n < 4 && n < s.len && ((unsigned char)s.ptr[s.len - n] & 0xC0) == 0x80) n++;
+    if (!span_is_blank((struct span) { s.ptr + s.len - n, n })) break;
+    s.len -= n;
+  }
+  return s.len ? s : SPAN("");
 }
 
 struct span ob_markdown_text(struct span markdown, struct arena *arena)
 {
-  struct state *st = arena_zalloc(arena, 1, sizeof *st);
-  if (!st) return (struct span) { NULL, 0 };
-  st->arena = arena;
-  buf_init(&st->out, arena->max);
-  buf_init(&st->paragraph, arena->max);
-  while (markdown.len) {
+  struct state *st = &(struct state) { .arena = arena };
+  st->out = markdown.len < SIZE_MAX ? arena_alloc(arena, markdown.len + 1) : NULL;
+  if (!st->out) return (struct span) { NULL, 0 };
+  while (markdown.len && !st->failed) {
     const char *end = memchr(markdown.ptr, '\n', markdown.len);
     size_t n = end ? (size_t)(end - markdown.ptr) : markdown.len;
     struct span line = { markdown.ptr, n };
@@ -490,9 +596,5 @@ struct span ob_markdown_text(struct span markdown, struct arena *arena)
     markdown = behind(markdown, n + (end ? 1 : 0));
   }
   paragraph_end(st);
-  struct span text = { NULL, 0 };
-  if (!st->out.failed && !st->paragraph.failed) text = arena_copy(arena, trim(buf_span(&st->out)));
-  buf_done(&st->out);
-  buf_done(&st->paragraph);
-  return text;
+  return st->failed ? (struct span) { NULL, 0 } : trim((struct span) { st->out, st->len });
 }

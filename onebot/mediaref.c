@@ -168,17 +168,21 @@ struct span ob_mediaref_path(struct span value, struct arena *arena)
 
 enum { B64_NONE = 0, B64_DATUM = 1, B64_PAD = 2, B64_SPACE = 4 };
 
-static unsigned char base64_class(unsigned char c)
-{
-  if (is_unreserved(c)) return c == '-' || c == '.' || c == '_' || c == '~' ? B64_NONE : B64_DATUM;
-  if (c == '+' || c == '/') return B64_DATUM;
-  if (c == '=') return B64_PAD;
-  return c == ' ' || c == '\t' || c == '\n' || c == '\r' ? B64_SPACE : B64_NONE;
-}
+#define DATA4(a, b, c, d) [a] = B64_DATUM, [b] = B64_DATUM, [c] = B64_DATUM, [d] = B64_DATUM
+static const unsigned char base64_classes[256] = {
+  DATA4('A', 'B', 'C', 'D'), DATA4('E', 'F', 'G', 'H'), DATA4('I', 'J', 'K', 'L'),
+  DATA4('M', 'N', 'O', 'P'), DATA4('Q', 'R', 'S', 'T'), DATA4('U', 'V', 'W', 'X'),
+  DATA4('Y', 'Z', 'a', 'b'), DATA4('c', 'd', 'e', 'f'), DATA4('g', 'h', 'i', 'j'),
+  DATA4('k', 'l', 'm', 'n'), DATA4('o', 'p', 'q', 'r'), DATA4('s', 't', 'u', 'v'),
+  DATA4('w', 'x', 'y', 'z'), DATA4('0', '1', '2', '3'), DATA4('4', '5', '6', '7'),
+  DATA4('8', '9', '+', '/'), ['='] = B64_PAD,           [' '] = B64_SPACE,
+  ['\t'] = B64_SPACE,        ['\n'] = B64_SPACE,        ['\r'] = B64_SPACE,
+};
 
 /* Bytes of s from i on that are digits of the alphabet. Eight at a time: a video has millions. */
-static size_t data_run(struct span s, size_t i, const unsigned char classes[256])
+static size_t data_run(struct span s, size_t i)
 {
+  const unsigned char *classes = base64_classes;
   const unsigned char *p = (const unsigned char *)s.ptr;
   size_t begin = i;
   while (s.len - i >= 8 && (classes[p[i]] & classes[p[i + 1]] & classes[p[i + 2]] &
@@ -192,17 +196,15 @@ static size_t data_run(struct span s, size_t i, const unsigned char classes[256]
 /* Digits and padding in s, and whether they stand as they must. */
 static bool base64_shape(struct span s, size_t *retdata, size_t *retpads, bool *retspaces)
 {
-  unsigned char classes[256];
-  for (int c = 0; c < 256; c++) classes[c] = base64_class((unsigned char)c);
   size_t data = 0, pads = 0;
   *retspaces = false;
   for (size_t i = 0; i < s.len;) {
-    size_t run = data_run(s, i, classes);
+    size_t run = data_run(s, i);
     if (run && pads) return false;
     data += run;
     i += run;
     if (i == s.len) break;
-    unsigned char class = classes[(unsigned char)s.ptr[i++]];
+    unsigned char class = base64_classes[(unsigned char)s.ptr[i++]];
     if (class == B64_NONE) return false;
     if (class == B64_PAD)
       pads++;
@@ -238,7 +240,7 @@ static bool read_base64(struct span value, struct arena *arena, struct ob_mediar
   if (!out) return false;
   size_t n = 0;
   for (size_t i = 0; i < body.len; i++)
-    if (base64_class((unsigned char)body.ptr[i]) == B64_DATUM) out[n++] = body.ptr[i];
+    if (base64_classes[(unsigned char)body.ptr[i]] == B64_DATUM) out[n++] = body.ptr[i];
   while (n % 4) out[n++] = '=';
   ret->value = (struct span) { out, n };
   return true;

@@ -87,17 +87,21 @@ static void add_line(struct buf *out, struct span text)
 {
   bool gap = false, begun = false;
   for (size_t i = 0; i < text.len;) {
+    size_t begin = i, n = 0;
     uint32_t code_point;
-    struct span one = { text.ptr + i, utf8_decode(text.ptr + i, text.len - i, &code_point) };
-    i += one.len;
-    if (span_is_blank(one)) {
-      gap = true;
-      continue;
+    while (i < text.len) { /* what is no white space goes in one piece */
+      n = utf8_decode(text.ptr + i, text.len - i, &code_point);
+      if (span_is_blank((struct span) { text.ptr + i, n })) break;
+      i += n;
+      n = 0;
     }
-    if (gap && begun) buf_add_char(out, ' ');
-    buf_add(out, one);
-    begun = true;
-    gap = false;
+    if (i > begin) {
+      if (gap && begun) buf_add_char(out, ' ');
+      buf_add(out, (struct span) { text.ptr + begin, i - begin });
+      begun = true;
+    }
+    gap = n > 0;
+    i += n;
   }
 }
 
@@ -107,7 +111,12 @@ bool ob_buttons_add(struct ob_buttons *b, struct span label, struct span payload
   if (b->count++ == 0)
     buf_add(&b->text, b->language == SCHEMA_EN ? SPAN("Please choose (reply with a number):")
                                                : SPAN("请选择（回复数字）："));
-  buf_printf(&b->text, "\n%zu. ", b->count);
+  char number[24]; /* the digits of a size_t, from behind */
+  size_t at = sizeof number;
+  for (size_t n = b->count; n; n /= 10) number[--at] = (char)('0' + n % 10);
+  buf_add_char(&b->text, '\n');
+  buf_add(&b->text, (struct span) { number + at, sizeof number - at });
+  buf_add(&b->text, SPAN(". "));
   add_line(&b->text, label);
   return true;
 }
@@ -115,7 +124,8 @@ bool ob_buttons_add(struct ob_buttons *b, struct span label, struct span payload
 static void keyboard(struct planner *p, const struct schema_segment *segment)
 {
   struct ob_buttons b = { .language = p->settings->language };
-  buf_init(&b.text, p->arena->max);
+  char first[512];
+  buf_lend(&b.text, p->arena->max, first, sizeof first);
   for (size_t r = 0; r < segment->keyboard.count; r++) {
     const struct schema_row *row = &segment->keyboard.rows[r];
     for (size_t i = 0; i < row->count; i++)
@@ -153,14 +163,6 @@ static bool media(struct planner *p, const struct schema_segment *segment, const
   return true;
 }
 
-/* "group_id":1 or "user_id":1 */
-static struct span target_pair(const struct ob_target *target, struct arena *arena)
-{
-  bool group = target->group_id.len > 0;
-  struct span id = group ? target->group_id : target->user_id;
-  return arena_printf(arena, "\"%s\":%.*s", group ? "group_id" : "user_id", (int)id.len, id.ptr);
-}
-
 /* upload_group_file or upload_private_file with the plain host path. */
 static bool upload(struct planner *p, const struct schema_segment *segment)
 {
@@ -172,13 +174,14 @@ static bool upload(struct planner *p, const struct schema_segment *segment)
   struct buf out;
   buf_init(&out, p->arena->max);
   struct schema_writer w = { .out = &out };
+  bool group = p->target->group_id.len > 0;
   schema_write_object(&w);
-  schema_write_raw(&w, target_pair(p->target, p->arena));
+  schema_write_key(&w, group ? SPAN("group_id") : SPAN("user_id"));
+  schema_write_raw(&w, group ? p->target->group_id : p->target->user_id);
   schema_write_pair(&w, "file", path);
   schema_write_pair(&w, "name", name);
   schema_write_object_end(&w);
   if (out.failed) p->arena->failed = true;
-  bool group = p->target->group_id.len > 0;
   ob_compose_step(p->c, OB_STEP_UPLOAD,
                   group ? SPAN("upload_group_file") : SPAN("upload_private_file"),
                   arena_copy(p->arena, buf_span(&out)));
@@ -303,26 +306,31 @@ void ob_plan_react(const struct ob_profile *profile, const struct ob_plan_settin
     return;
   const struct ob_face *face = reaction_face(settings, reaction);
   if (!face) return;
-  struct span params;
-  if (profile->reaction == OB_REACT_EMOJI_LIKE)
-    params = arena_printf(c->arena, "{\"message_id\":%.*s,\"emoji_id\":\"%s\"}",
-                          (int)message_id.len, message_id.ptr, face->id);
-  else
-    params = arena_printf(c->arena, "{\"group_id\":%.*s,\"message_id\":%.*s,\"code\":\"%s\"}",
-                          (int)target->group_id.len, target->group_id.ptr, (int)message_id.len,
-                          message_id.ptr, face->id);
+  const struct span like[] = { SPAN("{\"message_id\":"), message_id, SPAN(",\"emoji_id\":\""),
+                               span_of(face->id), SPAN("\"}") };
+  const struct span group[] = { SPAN("{\"group_id\":"),
+                                target->group_id,
+                                SPAN(",\"message_id\":"),
+                                message_id,
+                                SPAN(",\"code\":\""),
+                                span_of(face->id),
+                                SPAN("\"}") };
+  bool likes = profile->reaction == OB_REACT_EMOJI_LIKE;
+  struct span params = likes ? arena_join(c->arena, like, sizeof like / sizeof *like)
+                             : arena_join(c->arena, group, sizeof group / sizeof *group);
   ob_compose_step(c, OB_STEP_REACTION,
-                  profile->reaction == OB_REACT_EMOJI_LIKE ? SPAN("set_msg_emoji_like")
-                                                           : SPAN("set_group_reaction"),
-                  params);
+                  likes ? SPAN("set_msg_emoji_like") : SPAN("set_group_reaction"), params);
 }
 
 /* ---- the plan ---- */
 
 struct span ob_plan_head(const struct ob_target *target, struct arena *arena)
 {
-  struct span pair = target_pair(target, arena);
-  return arena_printf(arena, "{%.*s,\"message\":[", (int)pair.len, pair.ptr);
+  bool group = target->group_id.len > 0;
+  const struct span parts[] = { group ? SPAN("{\"group_id\":") : SPAN("{\"user_id\":"),
+                                group ? target->group_id : target->user_id,
+                                SPAN(",\"message\":[") };
+  return arena_join(arena, parts, 3);
 }
 
 struct span ob_plan_action(const struct ob_target *target)
