@@ -5,25 +5,29 @@
 #include "onebot/mediaref.h"
 #include "schema/residue.h"
 
+#define ROW(name, kind, target, text)                                                              \
+  {                                                                                                \
+    name, sizeof name - 1, kind, target, text                                                      \
+  }
 const struct ob_action_row ob_action_rows[] = {
-  { "send_msg", OB_ACTION_MESSAGE, OB_TO_GIVEN, NULL },
-  { "send_group_msg", OB_ACTION_MESSAGE, OB_TO_GROUP, NULL },
-  { "send_private_msg", OB_ACTION_MESSAGE, OB_TO_PRIVATE, NULL },
-  { "send_guild_channel_msg", OB_ACTION_MESSAGE, OB_TO_GUILD, NULL },
-  { "send_forward_msg", OB_ACTION_FORWARD, OB_TO_GIVEN, NULL },
-  { "send_group_forward_msg", OB_ACTION_FORWARD, OB_TO_GROUP, NULL },
-  { "send_private_forward_msg", OB_ACTION_FORWARD, OB_TO_PRIVATE, NULL },
-  { ".handle_quick_operation", OB_ACTION_QUICK, OB_TO_GIVEN, NULL },
-  { "upload_group_file", OB_ACTION_UPLOAD, OB_TO_GROUP, NULL },
-  { "upload_private_file", OB_ACTION_UPLOAD, OB_TO_PRIVATE, NULL },
-  { "_send_group_notice", OB_ACTION_NOTICE, OB_TO_GROUP, "content" },
-  { "send_qzone_msg", OB_ACTION_NOTICE, OB_TO_GIVEN, "content" },
-  { "send_group_ai_record", OB_ACTION_NOTICE, OB_TO_GROUP, "text" },
-  { "send_packet", OB_ACTION_DENIED, OB_TO_GIVEN, NULL },
-  { ".send_packet", OB_ACTION_DENIED, OB_TO_GIVEN, NULL },
-  { "send_pb", OB_ACTION_DENIED, OB_TO_GIVEN, NULL },
-  { "llonebot_debug", OB_ACTION_DENIED, OB_TO_GIVEN, NULL },
-  { NULL, OB_ACTION_OTHER, OB_TO_GIVEN, NULL },
+  ROW("send_msg", OB_ACTION_MESSAGE, OB_TO_GIVEN, NULL),
+  ROW("send_group_msg", OB_ACTION_MESSAGE, OB_TO_GROUP, NULL),
+  ROW("send_private_msg", OB_ACTION_MESSAGE, OB_TO_PRIVATE, NULL),
+  ROW("send_guild_channel_msg", OB_ACTION_MESSAGE, OB_TO_GUILD, NULL),
+  ROW("send_forward_msg", OB_ACTION_FORWARD, OB_TO_GIVEN, NULL),
+  ROW("send_group_forward_msg", OB_ACTION_FORWARD, OB_TO_GROUP, NULL),
+  ROW("send_private_forward_msg", OB_ACTION_FORWARD, OB_TO_PRIVATE, NULL),
+  ROW(".handle_quick_operation", OB_ACTION_QUICK, OB_TO_GIVEN, NULL),
+  ROW("upload_group_file", OB_ACTION_UPLOAD, OB_TO_GROUP, NULL),
+  ROW("upload_private_file", OB_ACTION_UPLOAD, OB_TO_PRIVATE, NULL),
+  ROW("_send_group_notice", OB_ACTION_NOTICE, OB_TO_GROUP, "content"),
+  ROW("send_qzone_msg", OB_ACTION_NOTICE, OB_TO_GIVEN, "content"),
+  ROW("send_group_ai_record", OB_ACTION_NOTICE, OB_TO_GROUP, "text"),
+  ROW("send_packet", OB_ACTION_DENIED, OB_TO_GIVEN, NULL),
+  ROW(".send_packet", OB_ACTION_DENIED, OB_TO_GIVEN, NULL),
+  ROW("send_pb", OB_ACTION_DENIED, OB_TO_GIVEN, NULL),
+  ROW("llonebot_debug", OB_ACTION_DENIED, OB_TO_GIVEN, NULL),
+  { NULL, 0, OB_ACTION_OTHER, OB_TO_GIVEN, NULL },
 };
 
 const char *ob_action_verdict_word(enum ob_action_verdict verdict)
@@ -49,7 +53,7 @@ static struct span cut_suffixes(struct span name)
 static const struct ob_action_row *row_of(struct span plain)
 {
   for (const struct ob_action_row *row = ob_action_rows; row->name; row++)
-    if (span_is(plain, row->name)) return row;
+    if (plain.len == row->length && memcmp(plain.ptr, row->name, row->length) == 0) return row;
   return NULL;
 }
 
@@ -143,10 +147,23 @@ static const char *context_target(const struct ob_profile *profile,
 
 /* ---- reading ---- */
 
-/* The message that the first reply segment names. Only a look: the judgement reads it again. */
-static struct span quoted_message(const struct schema_node *message, struct arena *arena)
+/* auto_escape as NapCat and the specification read it: true or "true", for strings only. */
+static bool is_literal(const struct schema_node *params)
 {
-  const struct schema_node *array = ob_native_read(message, false, arena);
+  const struct schema_node *flag = schema_tree_get(params, "auto_escape");
+  return schema_tree_truth(flag, false) || span_is(schema_tree_string(flag), "true");
+}
+
+/* What a framework wrote as the message of a MESSAGE or QUICK action. */
+static const struct schema_node *written_message(const struct ob_action *a)
+{
+  if (a->kind == OB_ACTION_MESSAGE) return schema_tree_get(a->params, "message");
+  return schema_tree_get(schema_tree_get(a->params, "operation"), "reply");
+}
+
+/* The message that the first reply segment names. Only a look: the judgement reads it again. */
+static struct span quoted_message(const struct schema_node *array)
+{
   for (const struct schema_node *s = array ? array->first : NULL; s; s = s->next)
     if (span_is(schema_tree_string(schema_tree_get(s, "type")), "reply"))
       return ob_id_of(schema_tree_get(schema_tree_get(s, "data"), "id"));
@@ -158,13 +175,15 @@ static void find_chat(struct ob_action *a, struct arena *arena)
   if (a->kind == OB_ACTION_QUICK) {
     const struct schema_node *operation = schema_tree_get(a->params, "operation");
     context_target(NULL, a->params, &a->target);
-    a->answers = quoted_message(schema_tree_get(operation, "reply"), arena);
+    a->message = ob_native_read(written_message(a), is_literal(operation), arena);
+    a->answers = quoted_message(a->message);
     if (a->answers.len == 0)
       a->answers = ob_id_of(schema_tree_get(schema_tree_get(a->params, "context"), "message_id"));
   } else if (a->kind == OB_ACTION_MESSAGE || a->kind == OB_ACTION_FORWARD) {
     if (a->row->target != OB_TO_GUILD) read_target(NULL, a->params, a->row->target, &a->target);
-    if (a->kind == OB_ACTION_MESSAGE)
-      a->answers = quoted_message(schema_tree_get(a->params, "message"), arena);
+    if (a->kind == OB_ACTION_FORWARD) return;
+    a->message = ob_native_read(written_message(a), is_literal(a->params), arena);
+    a->answers = quoted_message(a->message);
   }
 }
 
@@ -361,23 +380,11 @@ static void judge_forward(struct judge *j)
 
 /* ---- messages ---- */
 
-/* auto_escape as NapCat and the specification read it: true or "true", for strings only. */
-static bool is_literal(const struct schema_node *params)
-{
-  const struct schema_node *flag = schema_tree_get(params, "auto_escape");
-  return schema_tree_truth(flag, false) || span_is(schema_tree_string(flag), "true");
-}
-
-static bool is_node_message(struct judge *j, const struct schema_node *message)
-{
-  const struct schema_node *array =
-      ob_native_read(message, is_literal(j->action->params), j->in.arena);
-  return ob_inspect_is_nodes(array);
-}
-
 /* A message that is all nodes: itself where the profile takes it, else a forward. */
-static void judge_node_message(struct judge *j, const struct schema_node *message)
+static void judge_node_message(struct judge *j)
 {
+  const struct schema_node *message = j->action->message;
+  if (message != written_message(j->action)) j->in.changed = true;
   if (!j->in.profile->node_message) {
     j->in.changed = true;
     if (j->in.profile->forward)
@@ -403,23 +410,23 @@ static void judge_node_message(struct judge *j, const struct schema_node *messag
   if (j->in.changed) replace(j, &plan);
 }
 
-/* Judges a message into sends with that head, tail and action. False: dropped. */
-static bool compose(struct judge *j, const struct schema_node *message, bool literal,
-                    const char *path, struct span action, struct span head, struct span tail,
-                    struct ob_plan *ret)
+/* Judges the action's message into sends with that head, tail and action. False: dropped. */
+static bool compose(struct judge *j, const char *base, struct span action, struct span head,
+                    struct span tail, struct ob_plan *ret)
 {
   struct ob_compose c;
   ob_compose_init(&c, action, head, tail, j->in.arena);
   c.watch = true;
-  bool fine =
-      ob_inspect_message(&j->in, message, literal, path, &c) && ob_inspect_end(&j->in, &c, ret);
+  const struct schema_node *message = j->action->message;
+  if (message != written_message(j->action)) j->in.changed = true;
+  bool fine = ob_inspect_message(&j->in, message, base, &c) && ob_inspect_end(&j->in, &c, ret);
   if (!fine) drop_inspected(j);
   ob_compose_done(&c);
   if (!fine) return false;
   bool one = ret->count == 1 && ret->steps[0].kind == OB_STEP_SEND;
   if (!one || j->in.reaction.count) j->in.changed = true;
   if (ret->count + j->in.reaction.count > 0) return true;
-  drop(j, SCHEMA_EEMPTY, path, "nothing is left of the message");
+  drop(j, SCHEMA_EEMPTY, base, "nothing is left of the message");
   return false;
 }
 
@@ -453,8 +460,7 @@ static void judge_guild(struct judge *j)
       schema_tree_get(params, "channel_id")->kind != SCHEMA_STRING)
     j->in.changed = true;
   struct ob_plan plan;
-  if (compose(j, schema_tree_get(params, "message"), is_literal(params), "$.params.message",
-              SPAN("send_guild_channel_msg"), head, SPAN("]}"), &plan) &&
+  if (compose(j, "$.params.message", SPAN("send_guild_channel_msg"), head, SPAN("]}"), &plan) &&
       j->in.changed)
     replace(j, &plan);
 }
@@ -478,14 +484,13 @@ static void judge_message(struct judge *j)
       schema_tree_get(params, group ? "group_id" : "user_id")->kind != SCHEMA_NUMBER ||
       !span_eq(action, j->action->name))
     j->in.changed = true;
-  const struct schema_node *message = schema_tree_get(params, "message");
-  if (is_node_message(j, message)) {
-    judge_node_message(j, message);
+  if (ob_inspect_is_nodes(j->action->message)) {
+    judge_node_message(j);
     return;
   }
   struct ob_plan plan;
-  if (compose(j, message, is_literal(params), "$.params.message", action,
-              ob_plan_head(&j->in.target, j->in.arena), SPAN("]}"), &plan) &&
+  if (compose(j, "$.params.message", action, ob_plan_head(&j->in.target, j->in.arena), SPAN("]}"),
+              &plan) &&
       j->in.changed)
     replace(j, &plan);
 }
@@ -567,9 +572,7 @@ static void judge_quick(struct judge *j)
   const char *unclear = context_target(j->in.profile, j->action->params, &j->in.target);
   if (schema_tree_get(operation, "auto_escape") || j->action->suffixed) j->in.changed = true;
   struct ob_plan parts;
-  if (!compose(j, reply, is_literal(operation), "$.params.operation.reply", SPAN("reply"),
-               SPAN("["), SPAN("]"), &parts))
-    return;
+  if (!compose(j, "$.params.operation.reply", SPAN("reply"), SPAN("["), SPAN("]"), &parts)) return;
   bool elsewhere = parts.count > 1 || j->in.reaction.count;
   if (elsewhere && unclear)
     drop(j, SCHEMA_ETARGET, "$.params.context", unclear);

@@ -22,6 +22,7 @@ enum ob_action_target { OB_TO_GIVEN, OB_TO_GROUP, OB_TO_PRIVATE, OB_TO_GUILD };
 
 struct ob_action_row {
   const char *name;
+  size_t length; /* of name */
   enum ob_action_kind kind;
   enum ob_action_target target;
   const char *text; /* OB_ACTION_NOTICE: the parameter with the words */
@@ -41,6 +42,7 @@ struct ob_action {
   bool suffixed;                   /* name has _async or _rate_limited behind the row's */
   /* Of MESSAGE, FORWARD and QUICK: the chat it goes to, as far as it is clear; else both empty. */
   struct ob_target target;
+  const struct schema_node *message; /* of MESSAGE and QUICK, as an array; NULL: it has none */
   struct span answers; /* the message it answers: its reply segment, else a quick operation's */
 };
 

@@ -14,31 +14,44 @@ enum {
   OBJECTS_TRIED_MAX = 16,
 };
 
+static void write_place(const struct ob_inspect_place *place, char *out, size_t room)
+{
+  size_t n = (size_t)snprintf(out, room, "%s", place->base ? place->base : "$.params");
+  for (size_t i = 0; i < place->depth && i < OB_INSPECT_DEPTH_MAX && n < room; i++) {
+    if (place->parts[i].key)
+      n += (size_t)snprintf(out + n, room - n, "%s", place->parts[i].key);
+    else
+      n += (size_t)snprintf(out + n, room - n, "[%zu]", place->parts[i].index);
+  }
+}
+
 bool ob_inspect_refuse(struct ob_inspect *in, enum schema_code code, struct span type,
                        const char *reason)
 {
+  char path[SCHEMA_PATH_MAX];
   if (in->error.code != SCHEMA_OK) return false; /* the first reason counts */
   if (type.len > TYPE_SHOWN_MAX || span_utf8_fault(type) < type.len) type = SPAN("segment");
-  schema_fail(&in->error, code, 0, in->path, reason);
-  in->why = type.len
-                ? arena_printf(in->arena, "%s: %.*s %s", in->path, (int)type.len, type.ptr, reason)
-                : arena_printf(in->arena, "%s: %s", in->path, reason);
+  write_place(&in->place, path, sizeof path);
+  schema_fail(&in->error, code, 0, path, reason);
+  in->why = type.len ? arena_printf(in->arena, "%s: %.*s %s", path, (int)type.len, type.ptr, reason)
+                     : arena_printf(in->arena, "%s: %s", path, reason);
   return false;
 }
 
-/* Appends to the path; *retlen is what to cut it back to. A path that is too long stays shorter. */
-static void path_add(struct ob_inspect *in, size_t *retlen, const char *key, size_t index)
+/* Goes into a key, or into an index where key is NULL. Every enter has its leave. */
+static void enter(struct ob_inspect *in, const char *key, size_t index)
 {
-  *retlen = strlen(in->path);
-  char *end = in->path + *retlen;
-  size_t room = sizeof in->path - *retlen;
-  int n = key ? snprintf(end, room, "%s", key) : snprintf(end, room, "[%zu]", index);
-  if (n < 0 || (size_t)n >= room) *end = '\0';
+  struct ob_inspect_place *place = &in->place;
+  if (place->depth < OB_INSPECT_DEPTH_MAX) {
+    place->parts[place->depth].key = key;
+    place->parts[place->depth].index = index;
+  }
+  place->depth++;
 }
 
-static void path_cut(struct ob_inspect *in, size_t len)
+static void leave(struct ob_inspect *in)
 {
-  in->path[len] = '\0';
+  in->place.depth--;
 }
 
 /* ---- tool calls ---- */
@@ -171,13 +184,21 @@ static bool compose_reply(struct ob_inspect *in, const struct schema_reply *repl
   return ob_inspect_refuse(in, code, SPAN("text"), schema_code_text(code));
 }
 
+/* A quick look: a reply has a brace, in whatever script, and one of the two names of its root. */
+static bool may_hold_reply(struct span text)
+{
+  if (text.len == 0) return false;
+  bool brace = memchr(text.ptr, '{', text.len) || memchr(text.ptr, '&', text.len) ||
+               memchr(text.ptr, 0xEF, text.len); /* fullwidth */
+  return brace && (span_find(text, SPAN("messages")) < text.len ||
+                   span_find(text, SPAN("segments")) < text.len);
+}
+
 /* Judges a run as a model's answer. *rethandled: it was a reply and is composed. False: refused. */
 static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c, bool *rethandled)
 {
   *rethandled = false;
-  bool mentions =
-      span_find(text, SPAN("messages")) < text.len || span_find(text, SPAN("segments")) < text.len;
-  if (!in->settings->unwrap || !mentions) return true;
+  if (!in->settings->unwrap || !may_hold_reply(text)) return true;
   struct schema_offer offer;
   struct schema_judgement *judged = arena_alloc(in->arena, sizeof *judged);
   if (!judged) return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
@@ -202,18 +223,17 @@ static bool text_run(struct ob_inspect *in, const struct schema_node *segment, s
 {
   struct span text = join_run(segment, in->arena, retend);
   bool handled = false, fine = true;
-  size_t len;
-  path_add(in, &len, NULL, *index);
+  enter(in, NULL, *index);
   if (text.len && schema_residue_tool_call(text, NULL))
     fine =
         ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("text"), "holds a tool call written as text");
   fine = fine && unwrap(in, text, c, &handled);
-  path_cut(in, len);
+  leave(in);
   for (; fine && segment != *retend; segment = segment->next, ++*index) {
-    path_add(in, &len, NULL, *index);
+    enter(in, NULL, *index);
     if (segment->count > 2) in->changed = true;
     fine = handled || ob_wire_segment(in, OB_TEXT, data_of(segment), c);
-    path_cut(in, len);
+    leave(in);
   }
   return fine;
 }
@@ -223,13 +243,13 @@ static bool text_run(struct ob_inspect *in, const struct schema_node *segment, s
 /* The reply segments: the first is the quote of the first send, the others go. */
 static bool take_quote(struct ob_inspect *in, const struct schema_node *array, struct ob_compose *c)
 {
-  size_t index = 0, len;
+  size_t index = 0;
   bool quoted = false;
   for (const struct schema_node *s = array->first; s; s = s->next, index++) {
     if (type_of(s) != OB_REPLY) continue;
     if (index > 0 || s->count > 2) in->changed = true;
     if (quoted) continue;
-    path_add(in, &len, NULL, index);
+    enter(in, NULL, index);
     const struct schema_node *data = data_of(s);
     struct span id;
     if (ob_inspect_has_call(data))
@@ -238,41 +258,39 @@ static bool take_quote(struct ob_inspect *in, const struct schema_node *array, s
     if (c->quote.len == 0) return false;
     if (id.len) in->answers = id;
     quoted = true;
-    path_cut(in, len);
+    leave(in);
   }
   return true;
 }
 
 static bool segments(struct ob_inspect *in, const struct schema_node *array, struct ob_compose *c)
 {
-  size_t index = 0, len;
+  size_t index = 0;
   for (const struct schema_node *s = array->first; s;) {
     if (type_of(s) != OB_REPLY) in->parts++;
     if (type_of(s) == OB_TEXT) {
       if (!text_run(in, s, &index, c, &s)) return false;
       continue;
     }
-    path_add(in, &len, NULL, index);
+    enter(in, NULL, index);
     if (!is_object(s))
       return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN(""), "a segment is an object with a type");
     if (s->count > 2) in->changed = true;
     if (type_of(s) != OB_REPLY && !other_segment(in, s, c)) return false;
-    path_cut(in, len);
+    leave(in);
     s = s->next;
     index++;
   }
   return true;
 }
 
-bool ob_inspect_message(struct ob_inspect *in, const struct schema_node *message, bool literal,
-                        const char *path, struct ob_compose *c)
+bool ob_inspect_message(struct ob_inspect *in, const struct schema_node *array, const char *base,
+                        struct ob_compose *c)
 {
-  snprintf(in->path, sizeof in->path, "%s", path);
-  const struct schema_node *array = ob_native_read(message, literal, in->arena);
+  in->place = (struct ob_inspect_place) { .base = base };
   if (!array)
     return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN(""),
                              "a message is an array of segments, one segment or a string");
-  if (array != message) in->changed = true;
   ob_compose_message(c, 0, SPAN(""));
   return take_quote(in, array, c) && segments(in, array, c);
 }
@@ -378,8 +396,7 @@ static bool write_node(struct ob_inspect *in, const struct schema_node *node, st
   if (!array)
     return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN("node"), "has no message as its content");
   if (array != content) in->changed = true;
-  size_t len;
-  path_add(in, &len, ".data.content", 0);
+  enter(in, ".data.content", 0);
   bool fine;
   if (ob_inspect_is_nodes(array)) {
     open_node(in, data, w);
@@ -389,7 +406,7 @@ static bool write_node(struct ob_inspect *in, const struct schema_node *node, st
   } else {
     fine = content_nodes(in, data, array, w);
   }
-  path_cut(in, len);
+  leave(in);
   return fine;
 }
 
@@ -399,23 +416,23 @@ static bool write_nodes(struct ob_inspect *in, const struct schema_node *nodes, 
   if (level.depth > NODE_LEVELS_MAX)
     return ob_inspect_refuse(in, SCHEMA_EDEPTH, SPAN("node"), "is nested deeper than three levels");
   if (!nodes->first) return ob_inspect_refuse(in, SCHEMA_EEMPTY, SPAN(""), "a forward needs nodes");
-  size_t index = 0, len;
+  size_t index = 0;
   bool fine = true;
   schema_write_array(w);
   for (const struct schema_node *n = nodes->first; n && fine; n = n->next) {
-    path_add(in, &len, NULL, index++);
+    enter(in, NULL, index++);
     fine = write_node(in, n, level, w);
-    path_cut(in, len);
+    leave(in);
   }
   schema_write_array_end(w);
   return fine;
 }
 
-bool ob_inspect_nodes(struct ob_inspect *in, const struct schema_node *nodes, const char *path,
+bool ob_inspect_nodes(struct ob_inspect *in, const struct schema_node *nodes, const char *base,
                       struct schema_writer *w)
 {
   size_t count = 0;
-  snprintf(in->path, sizeof in->path, "%s", path);
+  in->place = (struct ob_inspect_place) { .base = base };
   const struct schema_node *array = ob_native_read(nodes, false, in->arena);
   if (!array) return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN(""), "a forward needs nodes");
   if (array != nodes) in->changed = true;
