@@ -129,7 +129,8 @@ static struct span plain_path(struct span value, struct arena *arena)
 {
   struct span path = value;
   if (starts_nocase(value, SPAN("file://"))) path = percent_decode(behind(value, 7), arena);
-  bool usable = path.len > 0 && path.ptr[0] == '/' && !memchr(path.ptr, '\0', path.len);
+  bool host = path.len > 1 && (path.ptr[1] == '/' || path.ptr[1] == '\\'); /* //host/share */
+  bool usable = path.len > 0 && path.ptr[0] == '/' && !host && !memchr(path.ptr, '\0', path.len);
   return usable && !ob_mediaref_climbs(path) ? path : (struct span) { 0 };
 }
 
