@@ -31,13 +31,13 @@ static const struct {
     OB_ROLE_ADMIN, false },
   { "texts are joined",
     "{" GROUP "\"message\":[{\"type\":\"text\",\"data\":{\"text\":\"a\"}},{\"type\":\"face\","
-              "\"data\":{}},{\"type\":\"text\",\"data\":{\"text\":\"b\"}}]}",
+    "\"data\":{}},{\"type\":\"text\",\"data\":{\"text\":\"b\"}}]}",
     OB_EVENT_GROUP, "1", "10001", "7", "ab", "", OB_ROLE_NONE, false },
   { "no message", "{" GROUP "\"x\":1}", OB_EVENT_GROUP, "1", "10001", "7", "", "", OB_ROLE_NONE,
     false },
   { "odd segments",
     "{" GROUP "\"message\":[1,\"x\",{},{\"type\":5},{\"type\":\"text\"},{\"type\":\"text\","
-              "\"data\":[]},{\"type\":\"at\",\"data\":{\"qq\":[9]}}]}",
+    "\"data\":[]},{\"type\":\"at\",\"data\":{\"qq\":[9]}}]}",
     OB_EVENT_GROUP, "1", "10001", "7", "", "", OB_ROLE_NONE, false },
   { "mention by number", "{" GROUP "\"message\":[{\"type\":\"at\",\"data\":{\"qq\":9}}]}",
     OB_EVENT_GROUP, "1", "10001", "7", "", "", OB_ROLE_NONE, true },
