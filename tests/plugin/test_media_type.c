@@ -1,4 +1,6 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "plugin/media_type.h"
 
@@ -96,5 +98,42 @@ Test(media_type, fits_by_class)
     cr_expect_eq(rg_media_type_fits(&t, SCHEMA_VIDEO), fits[i].video, "row %zu", i);
     cr_expect_eq(rg_media_type_fits(&t, SCHEMA_FILE), fits[i].file, "row %zu", i);
     cr_expect(!rg_media_type_fits(&t, SCHEMA_TEXT), "row %zu", i);
+  }
+}
+
+static const struct {
+  const char *file;
+  enum schema_type type;
+  const char *mime;
+} files[] = {
+  { "picture.png", SCHEMA_IMAGE, "image/png" },    { "picture.jpg", SCHEMA_IMAGE, "image/jpeg" },
+  { "picture.gif", SCHEMA_IMAGE, "image/gif" },    { "picture.bmp", SCHEMA_IMAGE, "image/bmp" },
+  { "picture.webp", SCHEMA_IMAGE, "image/webp" },  { "picture.avif", SCHEMA_IMAGE, "image/avif" },
+  { "picture.heic", SCHEMA_IMAGE, "image/heic" },  { "sound.wav", SCHEMA_AUDIO, "audio/wav" },
+  { "sound.mp3", SCHEMA_AUDIO, "audio/mpeg" },     { "frames.mp3", SCHEMA_AUDIO, "audio/mpeg" },
+  { "sound.ogg", SCHEMA_AUDIO, "audio/ogg" },      { "sound.flac", SCHEMA_AUDIO, "audio/flac" },
+  { "sound.m4a", SCHEMA_AUDIO, "audio/mp4" },      { "sound.amr", SCHEMA_AUDIO, "audio/amr" },
+  { "film.mp4", SCHEMA_VIDEO, "video/mp4" },       { "film.webm", SCHEMA_VIDEO, "video/webm" },
+  { "film.avi", SCHEMA_VIDEO, "video/x-msvideo" },
+};
+
+/* What real encoders wrote; each is of its class and of no other. */
+Test(media_type, knows_real_files)
+{
+  const char *tests = getenv("RG_TESTS");
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char name[512], bytes[16384];
+    snprintf(name, sizeof name, "%s/data/media/%s", tests ? tests : "tests", files[i].file);
+    FILE *f = fopen(name, "rb");
+    cr_assert(f, "%s", name);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    struct rg_media_type t = rg_media_type_of((struct span) { bytes, n }, NULL);
+    cr_expect_str_eq(t.mime, files[i].mime, "%s", files[i].file);
+    static const enum schema_type types[] = { SCHEMA_IMAGE, SCHEMA_AUDIO, SCHEMA_VIDEO };
+    for (size_t k = 0; k < 3; k++)
+      cr_expect_eq(rg_media_type_fits(&t, types[k]), types[k] == files[i].type, "%s",
+                   files[i].file);
+    cr_expect(rg_media_type_fits(&t, SCHEMA_FILE), "%s", files[i].file);
   }
 }
