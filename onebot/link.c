@@ -594,17 +594,28 @@ void ob_link_take(struct ob_link *l, struct span text)
 
 /* ---- who is there ---- */
 
+/* Whether a question of ours came to an end that says something of the peer. */
+static bool is_probed(const struct ob_link *l, const struct ob_answer *answer)
+{
+  return !l->closed && answer->kind != OB_ANSWER_CLOSED && answer->kind != OB_ANSWER_NOT_WRITTEN;
+}
+
+/* data of the answer, in an arena that is the caller's to end; NULL: none. */
+static const struct schema_node *probe_data(const struct ob_answer *answer, struct arena *arena)
+{
+  struct schema_node *tree = NULL;
+  arena_init(arena, PROBE_ARENA);
+  if (answer->kind == OB_ANSWER_RESPONSE)
+    schema_tree_read(answer->json, SCHEMA_DEPTH_EVENT, arena, &tree, NULL);
+  return schema_tree_get(tree, "data");
+}
+
 static void probed_version(void *ctx, const struct ob_answer *answer)
 {
   struct ob_link *l = ctx;
-  if (l->closed || answer->kind == OB_ANSWER_CLOSED || answer->kind == OB_ANSWER_NOT_WRITTEN)
-    return;
   struct arena arena;
-  struct schema_node *tree = NULL;
-  arena_init(&arena, PROBE_ARENA);
-  if (answer->kind == OB_ANSWER_RESPONSE)
-    schema_tree_read(answer->json, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL);
-  const struct schema_node *data = schema_tree_get(tree, "data");
+  if (!is_probed(l, answer)) return;
+  const struct schema_node *data = probe_data(answer, &arena);
   struct span app = schema_tree_string(schema_tree_get(data, "app_name"));
   struct span version = schema_tree_id(schema_tree_get(data, "app_version"));
   if (app.len) {
@@ -623,14 +634,9 @@ static void probed_version(void *ctx, const struct ob_answer *answer)
 static void probed_login(void *ctx, const struct ob_answer *answer)
 {
   struct ob_link *l = ctx;
-  if (l->closed || answer->kind == OB_ANSWER_CLOSED || answer->kind == OB_ANSWER_NOT_WRITTEN)
-    return;
   struct arena arena;
-  struct schema_node *tree = NULL;
-  arena_init(&arena, PROBE_ARENA);
-  if (answer->kind == OB_ANSWER_RESPONSE)
-    schema_tree_read(answer->json, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL);
-  set_self_id(l, schema_tree_id(schema_tree_get(schema_tree_get(tree, "data"), "user_id")));
+  if (!is_probed(l, answer)) return;
+  set_self_id(l, schema_tree_id(schema_tree_get(probe_data(answer, &arena), "user_id")));
   arena_done(&arena);
   l->login_known = true;
   look_ready(l);

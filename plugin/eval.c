@@ -2,6 +2,8 @@
  * line into a result of that line, and goes on. What a kind does is in its own file. */
 #include "plugin/eval.h"
 
+#include "plugin/media_ref.h"
+
 #include <stdlib.h>
 
 enum {
@@ -154,4 +156,12 @@ int rg_eval_run(const char *name, FILE *in, FILE *out, FILE *err)
   buf_done(&line);
   if (broken) fputs("replygate eval: reading or writing failed\n", err);
   return broken ? 1 : 0;
+}
+
+struct span rg_eval_base64(struct span text, struct arena *arena)
+{
+  size_t cap = text.len / 4 * 3 + 3, n = 0, size = 0;
+  char *out = arena_alloc(arena, cap);
+  if (!out || !rg_media_base64(text, out, cap, &n, &size)) return (struct span) { 0 };
+  return (struct span) { out, n };
 }

@@ -34,6 +34,9 @@ rg_eval_fn rg_eval_provider_request, rg_eval_provider_answer, rg_eval_provider_s
 /* Writes "error":{"code","path","why"} with "at" where it is known: how every kind shows a fault. */
 void rg_eval_write_error(struct schema_writer *w, const struct schema_error *error);
 
+/* The bytes of standard base64; ptr NULL where it is none or memory ran out. */
+struct span rg_eval_base64(struct span text, struct arena *arena);
+
 /* Reads cases from in until its end. Returns the exit code of the command: 0, or 2 for an unknown
  * kind (with the list of kinds on err). */
 int rg_eval_run(const char *kind, FILE *in, FILE *out, FILE *err);

@@ -6,36 +6,6 @@
 
 /* ---- config ---- */
 
-static int base64_digit(char c)
-{
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* The bytes of standard base64 with padding; ptr NULL where it is none. */
-static struct span base64_read(struct span text, struct arena *arena)
-{
-  const struct span none = { NULL, 0 };
-  unsigned char *out = arena_alloc(arena, text.len / 4 * 3 + 1);
-  size_t n = 0;
-  if (!out || text.len % 4 != 0) return none;
-  for (size_t i = 0; i < text.len; i += 4) {
-    const char *p = text.ptr + i;
-    size_t pads = 0;
-    if (i + 4 == text.len && p[3] == '=') pads = p[2] == '=' ? 2 : 1;
-    uint32_t bits = 0;
-    for (size_t j = 0; j < 4; j++) {
-      int digit = j < 4 - pads ? base64_digit(p[j]) : 0;
-      if (digit < 0) return none;
-      bits = bits << 6 | (uint32_t)digit;
-    }
-    for (size_t j = 0; j < 3 - pads; j++) out[n++] = (unsigned char)(bits >> (16 - 8 * j));
-  }
-  return (struct span) { (const char *)out, n };
-}
-
 /* The environment of a case: its `env`, nothing else. */
 static const char *case_env(void *ctx, const char *name)
 {
@@ -61,7 +31,7 @@ static struct rg_config *case_config(const struct schema_node *line, struct aren
   const struct schema_node *coded = schema_tree_get(line, "config_base64");
   struct span text = schema_tree_string(plain ? plain : coded);
   *code = SCHEMA_OK;
-  if (text.ptr && !plain) text = base64_read(text, arena);
+  if (text.ptr && !plain) text = rg_eval_base64(text, arena);
   if (!text.ptr) {
     *code = schema_fail(reterr, SCHEMA_EARGUMENT, 0, "$.config_text",
                         "config_text or config_base64 holds the configuration");

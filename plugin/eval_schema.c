@@ -91,37 +91,10 @@ static enum schema_code read_offer(const struct schema_node *line, struct arena 
 
 /* ---- reply ---- */
 
-static int base64_digit(char c)
-{
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* The bytes of standard base64; ptr NULL where it is none. */
-static struct span base64_read(struct span text, struct arena *arena)
-{
-  char *out = arena_alloc(arena, text.len / 4 * 3 + 3);
-  size_t len = 0;
-  uint32_t bits = 0, held = 0;
-  while (text.len && text.ptr[text.len - 1] == '=') text.len--;
-  for (size_t i = 0; out && i < text.len; i++) {
-    int digit = base64_digit(text.ptr[i]);
-    if (digit < 0) return (struct span) { NULL, 0 };
-    bits = bits << 6 | (uint32_t)digit;
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    out[len++] = (char)(bits >> held & 0xFF);
-  }
-  return (struct span) { out, len };
-}
-
 static struct span read_input(const struct schema_node *line, struct arena *arena)
 {
   struct span coded = schema_tree_string(schema_tree_get(line, "input_b64"));
-  if (coded.ptr) return base64_read(coded, arena);
+  if (coded.ptr) return rg_eval_base64(coded, arena);
   const struct schema_node *input = schema_tree_get(line, "input");
   if (!input || input->kind != SCHEMA_STRING) return (struct span) { NULL, 0 };
   return input->text.ptr ? input->text : SPAN("");

@@ -28,6 +28,13 @@ extern const struct rg_dialect rg_dialect_gemini, rg_dialect_vertex;
 
 /* The members that carry the schema, and those of extra_body. */
 void rg_dialect_write_schema(const struct rg_ask *ask, bool native, struct schema_writer *w);
+/* "messages": the system text, then what was said, each by write_said: OpenAI's form and Ollama's. */
+void rg_dialect_write_messages(const struct rg_ask *ask, struct span system,
+                               void (*write_said)(const struct rg_said *said,
+                                                  struct schema_writer *w),
+                               struct schema_writer *w);
+/* "tools" of the same two. */
+void rg_dialect_write_tools(const struct rg_ask *ask, struct schema_writer *w);
 /* "key": a number */
 void rg_dialect_write_count(struct schema_writer *w, const char *key, uint64_t n);
 /* A member that is a count; 0 where it is none. */

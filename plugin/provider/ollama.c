@@ -31,33 +31,9 @@ static void write_said(const struct rg_said *said, struct schema_writer *w)
 static void write(const struct rg_ask *ask, struct span system, bool native,
                   struct schema_writer *w)
 {
-  schema_write_key(w, SPAN("messages"));
-  schema_write_array(w);
-  if (system.len > 0) {
-    schema_write_object(w);
-    schema_write_pair(w, "role", SPAN("system"));
-    schema_write_pair(w, "content", system);
-    schema_write_object_end(w);
-  }
-  for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
-  schema_write_array_end(w);
-  if (ask->tool_count > 0 && !ask->tools_off) { /* it knows no other way */
-    schema_write_key(w, SPAN("tools"));
-    schema_write_array(w);
-    for (size_t i = 0; i < ask->tool_count; i++) {
-      schema_write_object(w);
-      schema_write_pair(w, "type", SPAN("function"));
-      schema_write_key(w, SPAN("function"));
-      schema_write_object(w);
-      schema_write_pair(w, "name", span_of(ask->tools[i].name));
-      schema_write_pair(w, "description", span_of(ask->tools[i].description));
-      schema_write_key(w, SPAN("parameters"));
-      schema_write_raw(w, ask->tools[i].parameters);
-      schema_write_object_end(w);
-      schema_write_object_end(w);
-    }
-    schema_write_array_end(w);
-  }
+  rg_dialect_write_messages(ask, system, write_said, w);
+  if (ask->tool_count > 0 && !ask->tools_off)
+    rg_dialect_write_tools(ask, w); /* it knows no other way */
   schema_write_key(w, SPAN("stream"));
   schema_write_bool(w, ask->config->stream);
   schema_write_key(w, SPAN("options"));

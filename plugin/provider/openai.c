@@ -32,40 +32,11 @@ static void write_said(const struct rg_said *said, struct schema_writer *w)
   schema_write_object_end(w);
 }
 
-static void write_tools(const struct rg_ask *ask, struct schema_writer *w)
-{
-  schema_write_key(w, SPAN("tools"));
-  schema_write_array(w);
-  for (size_t i = 0; i < ask->tool_count; i++) {
-    const struct rg_tool *tool = &ask->tools[i];
-    schema_write_object(w);
-    schema_write_pair(w, "type", SPAN("function"));
-    schema_write_key(w, SPAN("function"));
-    schema_write_object(w);
-    schema_write_pair(w, "name", span_of(tool->name));
-    schema_write_pair(w, "description", span_of(tool->description));
-    schema_write_key(w, SPAN("parameters"));
-    schema_write_raw(w, tool->parameters);
-    schema_write_object_end(w);
-    schema_write_object_end(w);
-  }
-  schema_write_array_end(w);
-}
-
 static void write_all(const struct rg_ask *ask, struct span system, bool native, const char *cap,
                       struct schema_writer *w)
 {
-  schema_write_key(w, SPAN("messages"));
-  schema_write_array(w);
-  if (system.len > 0) {
-    schema_write_object(w);
-    schema_write_pair(w, "role", SPAN("system"));
-    schema_write_pair(w, "content", system);
-    schema_write_object_end(w);
-  }
-  for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
-  schema_write_array_end(w);
-  if (ask->tool_count > 0) write_tools(ask, w);
+  rg_dialect_write_messages(ask, system, write_said, w);
+  if (ask->tool_count > 0) rg_dialect_write_tools(ask, w);
   if (ask->tool_count > 0 && ask->tools_off) schema_write_pair(w, "tool_choice", SPAN("none"));
   rg_dialect_write_count(w, cap, ask->config->max_tokens);
   if (ask->config->stream) {

@@ -52,6 +52,43 @@ bool rg_provider_form(const struct rg_provider *config, bool tools, enum rg_form
 
 /* ---- writing ---- */
 
+void rg_dialect_write_messages(const struct rg_ask *ask, struct span system,
+                               void (*write_said)(const struct rg_said *said,
+                                                  struct schema_writer *w),
+                               struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("messages"));
+  schema_write_array(w);
+  if (system.len > 0) {
+    schema_write_object(w);
+    schema_write_pair(w, "role", SPAN("system"));
+    schema_write_pair(w, "content", system);
+    schema_write_object_end(w);
+  }
+  for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
+  schema_write_array_end(w);
+}
+
+void rg_dialect_write_tools(const struct rg_ask *ask, struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("tools"));
+  schema_write_array(w);
+  for (size_t i = 0; i < ask->tool_count; i++) {
+    const struct rg_tool *tool = &ask->tools[i];
+    schema_write_object(w);
+    schema_write_pair(w, "type", SPAN("function"));
+    schema_write_key(w, SPAN("function"));
+    schema_write_object(w);
+    schema_write_pair(w, "name", span_of(tool->name));
+    schema_write_pair(w, "description", span_of(tool->description));
+    schema_write_key(w, SPAN("parameters"));
+    schema_write_raw(w, tool->parameters);
+    schema_write_object_end(w);
+    schema_write_object_end(w);
+  }
+  schema_write_array_end(w);
+}
+
 void rg_dialect_write_schema(const struct rg_ask *ask, bool native, struct schema_writer *w)
 {
   const struct schema_provider *known = rg_provider_known(ask->config);
