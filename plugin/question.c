@@ -1,0 +1,245 @@
+/* question: see question.h. */
+#include "plugin/question.h"
+
+#include <stdlib.h>
+
+#include "plugin/delivery.h"
+#include "plugin/lookup.h"
+#include "plugin/round.h"
+
+enum { KEY_MAX = 4096 };
+
+/* --- providers --- */
+
+/* The i-th provider of a run's group, or NULL behind the last. */
+static const struct rg_provider *provider_of(const struct rg_run *run, size_t i)
+{
+  const struct rg_config *c = run->view.config;
+  const struct rg_list *names = &run->view.group->agent.providers;
+  if (names->count == 0) return i < c->provider_count ? &c->providers[i] : NULL;
+  return i < names->count ? rg_config_provider(c, names->items[i]) : NULL;
+}
+
+/* The key of a provider, read anew each time so that a changed file is used at once. */
+static struct span key_of(const struct rg_provider *p, struct arena *arena)
+{
+  char line[KEY_MAX];
+  if (p->api_key_file.len == 0) return p->api_key;
+  struct span path = arena_copy(arena, p->api_key_file), key = { NULL, 0 };
+  FILE *file = path.ptr ? fopen(path.ptr, "re") : NULL;
+  if (file && fgets(line, sizeof line, file)) key = arena_copy(arena, span_trim(span_of(line)));
+  if (file) fclose(file);
+  return key;
+}
+
+/* What HTTP answered, on its way to the service thread. */
+struct arrival {
+  struct rg_gate *gate;
+  uint64_t number;
+  enum rg_http_end end;
+  unsigned status;
+  uint64_t retry_after_ms;
+  const char *why;
+  size_t len;
+  char body[];
+};
+
+/* Which run an HTTP request is of. */
+struct asked {
+  struct rg_gate *gate;
+  uint64_t number;
+};
+
+static void run_answered(struct rg_run *run, const struct arrival *a);
+
+static void answer_arrives(void *arg)
+{
+  struct arrival *a = arg;
+  struct rg_agent *agent = a->gate->agent;
+  struct rg_run *run = agent && !a->gate->closing ? rg_run_find(agent, a->number) : NULL;
+  if (run) {
+    run->http = 0;
+    run_answered(run, a);
+  }
+  free(a);
+}
+
+/* HTTP's thread. */
+static void on_http(void *ctx, const struct rg_http_answer *answer)
+{
+  struct asked *asked = ctx;
+  struct arrival *a = malloc(sizeof *a + answer->body.len);
+  if (a) {
+    *a = (struct arrival) { .gate = asked->gate,
+                            .number = asked->number,
+                            .end = answer->end,
+                            .status = answer->status,
+                            .retry_after_ms = answer->retry_after_ms,
+                            .why = answer->why,
+                            .len = answer->body.len };
+    if (answer->body.len > 0) memcpy(a->body, answer->body.ptr, answer->body.len);
+    if (!ob_service_post(asked->gate->service, answer_arrives, a)) free(a);
+  }
+  free(asked);
+}
+
+static bool send_call(struct rg_run *run, const struct rg_provider *p,
+                      const struct rg_provider_call *call)
+{
+  struct asked *asked = malloc(sizeof *asked);
+  if (!asked) return false;
+  *asked = (struct asked) { run->agent->gate, run->number };
+  struct span ca = arena_copy(&run->arena, p->ca), proxy = arena_copy(&run->arena, p->proxy);
+  const struct rg_http_request request = {
+    .url = call->url,
+    .headers = call->headers,
+    .body = call->body,
+    .connect_ms = (unsigned)(p->connect_timeout * 1000),
+    .total_ms = (unsigned)(p->timeout * 1000),
+    .body_max = RG_PROVIDER_BODY_MAX,
+    .ca = p->ca.len > 0 ? ca.ptr : NULL,
+    .proxy = p->proxy.len > 0 ? proxy.ptr : NULL,
+    .ctx = asked,
+    .done = on_http,
+  };
+  run->http = rg_http_send(run->agent->gate->http, &request);
+  if (run->http == 0) free(asked);
+  return run->http != 0;
+}
+
+/* Moves on to a provider that has tokens left today. NULL: none. */
+static const struct rg_provider *provider_next(struct rg_run *run)
+{
+  for (const struct rg_provider *p; (p = provider_of(run, run->provider)); run->provider++) {
+    const struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);
+    if (p->daily_tokens == 0 || (b && rg_budget_spent(b) < p->daily_tokens)) return p;
+    rg_run_say(run, RG_LOG_WARN, "the tokens of the day are used up", "");
+  }
+  return NULL;
+}
+
+/* Asks the provider whose turn it is. */
+void rg_run_ask(struct rg_run *run)
+{
+  const struct rg_provider *p = provider_next(run);
+  struct rg_tool tools[RG_LOOKUP_TOOLS];
+  struct rg_provider_call call;
+  enum rg_form form;
+  if (!p) {
+    rg_run_fail(run, "no provider could answer", "");
+    return;
+  }
+  const struct rg_ask ask = {
+    .config = p,
+    .key = key_of(p, &run->arena),
+    .system = run->system,
+    .said = run->said,
+    .said_count = run->said_count,
+    .tools = tools,
+    .tool_count = rg_lookup_tools(rg_run_tools(run), tools),
+    .tools_off = run->rounds >= run->view.group->agent.tool_rounds,
+    .schema = run->schema,
+  };
+  if (!rg_provider_form(p, ask.tool_count > 0, &form)) {
+    rg_run_fail(
+        run, "structured_output: native cannot be together with agent.tools here: write auto", "");
+  } else if (!rg_provider_write(&ask, &run->arena, &call)) {
+    rg_run_fail(run, "the request could not be made: too large or out of memory", "");
+  } else if (!send_call(run, p, &call)) {
+    rg_run_fail(run, "the request could not be sent", "");
+  }
+}
+
+void rg_run_ask_due(struct ob_timer *t)
+{
+  struct rg_run *run = (struct rg_run *)(void *)((char *)t - offsetof(struct rg_run, timer));
+  if (!run->agent->gate->closing) rg_run_ask(run);
+}
+
+/* The same provider again after a pause, or the next one. */
+static void run_retry(struct rg_run *run, uint64_t retry_after_ms)
+{
+  uint64_t ms = RG_AGENT_BACK_OFF_MS << run->tries;
+  if (++run->tries >= RG_AGENT_TRIES) {
+    run->tries = 0;
+    run->provider++;
+    ms = 0;
+    if (run->delivered || !provider_of(run, run->provider)) {
+      rg_run_fail(run, "no provider could answer", "");
+      return;
+    }
+  }
+  if (ms > 0 && retry_after_ms > ms) ms = retry_after_ms;
+  if (ms > RG_AGENT_BACK_OFF_MAX_MS) ms = RG_AGENT_BACK_OFF_MAX_MS;
+  ob_timer_set(run->agent->gate->service, &run->timer, ms, rg_run_ask_due);
+}
+
+/* --- answers --- */
+
+static void call_failed(struct rg_run *run, const struct arrival *a, int64_t status, bool lost)
+{
+  const struct rg_provider *p = provider_of(run, run->provider);
+  const struct schema_provider *known = rg_provider_known(p);
+  bool again = status > 0
+                   ? schema_provider_retries(known, status)
+                   : lost && schema_provider_retries_failure(known, SCHEMA_FAILURE_CONNECTION);
+  char what[64];
+  if (status > 0) snprintf(what, sizeof what, "HTTP status %d", (int)status);
+  const char *why = status > 0 ? what : a->why ? a->why : "no usable answer";
+  if (!again) {
+    rg_run_fail(run, "the provider failed: ", why);
+    return;
+  }
+  rg_run_say(run, RG_LOG_INFO, "the provider is to be asked again: ", why);
+  run_retry(run, a->retry_after_ms);
+}
+
+static void run_final(struct rg_run *run, const struct rg_provider_answer *answer)
+{
+  if (answer->said.refusal.len > 0) {
+    rg_run_fail(run, "the model declined to answer", "");
+  } else if (answer->truncated) {
+    rg_run_fail(run, "the answer was cut: raise max_tokens or lower agent.context", "");
+  } else if (run->ticket > 0) {
+    rg_delivery_corrected(run->agent->gate, run->ticket, answer->said.text);
+    rg_run_end(run);
+  } else {
+    rg_run_deliver(run, answer->said.text);
+    rg_run_end(run);
+  }
+}
+
+static void run_answered(struct rg_run *run, const struct arrival *a)
+{
+  const struct rg_provider *p = provider_of(run, run->provider);
+  struct span body = arena_copy(&run->arena, (struct span) { a->body, a->len });
+  struct rg_provider_answer answer;
+  bool fine = a->end == RG_HTTP_OK && a->status >= 200 && a->status < 300;
+  if (!fine) {
+    call_failed(run, a, a->end == RG_HTTP_OK ? (int64_t)a->status : 0, a->end == RG_HTTP_FAILED);
+    return;
+  }
+  if (!body.ptr || !rg_provider_read(p, body, &run->arena, &answer)) {
+    rg_run_fail(run, "the provider's answer is no JSON of an answer", "");
+    return;
+  }
+  if (answer.failed) {
+    call_failed(run, a, answer.failed_status, answer.broken_off);
+    return;
+  }
+  struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);
+  if (b) rg_budget_spend(b, answer.tokens);
+  rg_budget_spend(&run->chat->budget, answer.tokens);
+  run->tries = 0;
+  bool may = rg_run_tools(run) && run->rounds < run->view.group->agent.tool_rounds;
+  if (answer.call_count > 0 && may) {
+    rg_round_begin(run, &answer);
+  } else if (answer.said.tool_round && answer.call_count == 0 && may) {
+    run->rounds++; /* a call that went wrong: it may try once more */
+    rg_run_ask(run);
+  } else if (answer.said.tool_round && span_is_blank(answer.said.text)) {
+    rg_run_fail(run, "the model only calls tools", "");
+  } else {
+    run_final(run, &answer);
+  }
+}

@@ -1,0 +1,68 @@
+/* run: one answer being made by the agent: what was said, what it waits for, what becomes of it. It
+ * asks (question.h), looks up (round.h), and ends in a turn or in nothing. Who calls back finds it by
+ * number, so that a run may end at any time. Service thread only. */
+#ifndef PLUGIN_RUN_H
+#define PLUGIN_RUN_H
+
+#include "plugin/agent.h"
+#include "plugin/chat.h"
+
+enum { RG_SAID_MAX = RG_TALK_MAX + 21 * (RG_CALLS_MAX + 1) }; /* the talk, every round's calls */
+
+struct rg_run {
+  struct rg_run *next;
+  struct rg_agent *agent;
+  struct rg_chat *chat;
+  uint64_t number;
+  uint64_t ticket; /* of the turn that is to be corrected; 0: an answer of our own */
+  struct rg_view view;
+  struct arena arena; /* what follows points into it */
+  struct span message_id, sender_id;
+  struct span system, schema;
+  struct rg_said *said;
+  size_t said_count;
+  bool waiting;   /* behind another run of the same person */
+  bool delivered; /* something of it is on its way: no other provider may begin anew */
+  size_t provider, tries;
+  uint32_t rounds;
+  uint64_t http;
+  struct ob_timer timer;
+  struct rg_tool_call calls[RG_CALLS_MAX]; /* of this round */
+  size_t call_count, call;
+};
+
+struct rg_agent {
+  struct rg_gate *gate;
+  struct rg_chats chats;
+  struct rg_run *runs;
+  size_t run_count;
+  uint64_t last_number;
+  struct rg_budget *used; /* by providers */
+};
+
+/* Writes a line of the log: the account, the chat, what and more. */
+void rg_run_say(const struct rg_run *run, int32_t level, const char *what, const char *more);
+/* NULL: it has ended. */
+struct rg_run *rg_run_find(const struct rg_agent *agent, uint64_t number);
+/* NULL: too many, or no memory. Keeps the view. */
+struct rg_run *rg_run_new(struct rg_agent *agent, struct rg_chat *chat, const struct rg_view *view);
+/* Takes a run away, whatever it waits for. */
+void rg_run_free(struct rg_run *run);
+/* Whether it answers a person's message of that chat. */
+bool rg_run_is_of(const struct rg_run *run, const struct rg_chat *chat, struct span sender_id);
+/* Makes the talk and the system text, and asks. */
+void rg_run_start(struct rg_run *run);
+/* Takes a run away and lets the oldest one behind it begin. */
+void rg_run_end(struct rg_run *run);
+/* Ends a run of which nothing comes, and tells the chat where nothing of it was sent. */
+void rg_run_fail(struct rg_run *run, const char *why, const char *more);
+/* Hands words of the model over as a turn. */
+void rg_run_deliver(struct rg_run *run, struct span text);
+/* What a turn of this run is about; lent by the run. */
+struct rg_turn rg_run_turn(const struct rg_run *run);
+/* Adds to what was said. False: the talk is too long. */
+bool rg_run_said(struct rg_run *run, const struct rg_said *said);
+/* The tools that it may use: bits of enum rg_agent_tool. */
+uint32_t rg_run_tools(const struct rg_run *run);
+
+#endif
