@@ -208,76 +208,6 @@ static void can_send(struct ob_act *a)
   schema_write_raw(&w, SPAN("{\"yes\":true}"));
 }
 
-/* ---- messages ---- */
-
-static void get_msg(struct ob_act *a)
-{
-  int64_t id;
-  if (!ob_act_number(a, "message_id", &id)) return;
-  const struct ob_said *said = ob_world_said(&a->b->world, id);
-  struct schema_writer w = data(a);
-  if (said && said->recalled && ob_played_fact_is(a->b->played, "get_recalled", "silent"))
-    a->result->silent = true;
-  else if (!said || said->recalled)
-    ob_act_refuse(a, "no_message", SPAN("message_id"));
-  else
-    ob_wire_message(a->b, &w, said, said->sender == OB_WORLD_SELF, a->arena);
-}
-
-static void get_group_msg_history(struct ob_act *a)
-{
-  enum { MOST = 100, USUAL = 20 };
-  struct ob_group *g = named_group(a);
-  if (!g) return;
-  const struct ob_chat *c = ob_world_chat(&a->b->world, g->id, 0);
-  int64_t count = USUAL, last;
-  ob_id_read(schema_tree_id(schema_tree_get(a->params, "count")), &count);
-  if (count < 1 || count > MOST) count = MOST;
-  size_t end = c->count, begin;
-  if (ob_id_read(schema_tree_id(schema_tree_get(a->params, "message_seq")), &last) && last != 0)
-    for (size_t i = 0; i < c->count; i++)
-      if (ob_chat_at(c, i)->id == last || ob_chat_at(c, i)->seq == last) end = i + 1;
-  for (begin = end; begin > 0 && count > 0; begin--) count -= !ob_chat_at(c, begin - 1)->recalled;
-  struct schema_writer w = data(a);
-  schema_write_object(&w);
-  schema_write_key(&w, SPAN("messages"));
-  schema_write_array(&w);
-  for (size_t i = begin; i < end; i++) {
-    const struct ob_said *said = ob_chat_at(c, i);
-    if (!said->recalled) ob_wire_message(a->b, &w, said, said->sender == OB_WORLD_SELF, a->arena);
-  }
-  schema_write_array_end(&w);
-  schema_write_object_end(&w);
-}
-
-/* The forward segment with that id: its nodes as messages. */
-static void get_forward_msg(struct ob_act *a)
-{
-  struct span id = schema_tree_id(schema_tree_get(a->params, "id"));
-  if (!id.len) id = schema_tree_id(schema_tree_get(a->params, "message_id"));
-  for (size_t i = 0; id.len && i < OB_WORLD_CHATS; i++) {
-    for (size_t k = 0; k < a->b->world.chats[i].count; k++) {
-      const struct ob_said *said = ob_chat_at(&a->b->world.chats[i], k);
-      if (span_find(said->segments, id) == said->segments.len) continue;
-      struct schema_node *array;
-      struct schema_error error;
-      if (schema_tree_read(said->segments, SCHEMA_DEPTH_EVENT, a->arena, &array, &error) !=
-          SCHEMA_OK)
-        continue;
-      const struct schema_node *node = schema_tree_get(array->first, "data");
-      if (!span_eq(schema_tree_string(schema_tree_get(node, "id")), id)) continue;
-      const struct schema_node *content = schema_tree_get(node, "content");
-      struct schema_writer w = data(a);
-      schema_write_object(&w);
-      schema_write_key(&w, SPAN("messages"));
-      schema_write_raw(&w, content ? content->raw : SPAN("[]"));
-      schema_write_object_end(&w);
-      return;
-    }
-  }
-  ob_act_refuse(a, "no_message", SPAN("id"));
-}
-
 static const struct {
   const char *name;
   ob_act_fn *run;
@@ -286,16 +216,17 @@ static const struct {
   { "can_send_image", can_send },
   { "can_send_record", can_send },
   { "delete_msg", ob_act_delete_msg },
-  { "get_forward_msg", get_forward_msg },
+  { "get_forward_msg", ob_act_get_forward_msg },
   { "get_friend_list", get_friend_list },
+  { "get_friend_msg_history", ob_act_friend_history },
   { "get_group_at_all_remain", get_group_at_all_remain },
   { "get_group_info", get_group_info },
   { "get_group_list", get_group_list },
   { "get_group_member_info", get_group_member_info },
   { "get_group_member_list", get_group_member_list },
-  { "get_group_msg_history", get_group_msg_history },
+  { "get_group_msg_history", ob_act_group_history },
   { "get_login_info", get_login_info },
-  { "get_msg", get_msg },
+  { "get_msg", ob_act_get_msg },
   { "get_status", get_status },
   { "get_stranger_info", get_stranger_info },
   { "get_version_info", get_version_info },

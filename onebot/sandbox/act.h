@@ -31,5 +31,7 @@ ob_act_fn ob_act_send_group_forward_msg, ob_act_send_private_forward_msg, ob_act
 ob_act_fn ob_act_upload_group_file, ob_act_upload_private_file;
 ob_act_fn ob_act_emoji_like, ob_act_unset_emoji_like, ob_act_group_reaction;
 ob_act_fn ob_act_delete_msg, ob_act_quick_operation;
+/* history.c: the actions that read what was said */
+ob_act_fn ob_act_get_msg, ob_act_group_history, ob_act_friend_history, ob_act_get_forward_msg;
 
 #endif

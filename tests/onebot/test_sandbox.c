@@ -307,6 +307,92 @@ static void call_send(void *arg)
       5000, on_answer, e);
 }
 
+/* ---- what was said ---- */
+
+/* The members "text" of a history, and how it was refused. */
+struct past {
+  char texts[256];
+  bool refused;
+  int32_t retcode;
+};
+
+static struct past past(struct ob_sandbox *b, const char *action, const char *params)
+{
+  struct past found = { .texts = "" };
+  struct arena arena;
+  struct schema_node *tree;
+  struct ob_result result;
+  arena_init(&arena, 1 << 20);
+  ob_result_init(&result);
+  cr_assert_eq(schema_tree_read(span_of(params), 64, &arena, &tree, NULL), SCHEMA_OK, "%s", params);
+  struct ob_act act = { b, tree, &arena, &result };
+  bool known = ob_act_run(&act, span_of(action));
+  found.refused = !known || result.refused;
+  found.retcode = known ? result.retcode : 404;
+  if (!found.refused)
+    cr_assert_eq(schema_tree_read(buf_span(&result.data), 64, &arena, &tree, NULL), SCHEMA_OK);
+  const struct schema_node *list = found.refused ? NULL : schema_tree_get(tree, "messages");
+  for (const struct schema_node *m = list ? list->first : NULL; m; m = m->next) {
+    const struct schema_node *first = schema_tree_get(m, "message")->first;
+    struct span text = schema_tree_string(schema_tree_get(schema_tree_get(first, "data"), "text"));
+    size_t used = strlen(found.texts);
+    snprintf(found.texts + used, sizeof found.texts - used, "%.*s", (int)text.len, text.ptr);
+  }
+  ob_result_done(&result);
+  arena_done(&arena);
+  return found;
+}
+
+Test(sandbox, history_is_read_as_each_implementation_gives_it)
+{
+  static const struct {
+    const char *played, *action, *params, *texts;
+    int32_t retcode; /* of the refusal; 0: none */
+  } rows[] = {
+    { "napcat", "get_friend_msg_history", "{\"user_id\":10003}", "abd", 0 },
+    { "napcat", "get_friend_msg_history", "{\"user_id\":\"10003\",\"count\":2}", "bd", 0 },
+    { "napcat", "get_friend_msg_history", "{\"user_id\":10003,\"message_seq\":102}", "ab", 0 },
+    { "napcat", "get_friend_msg_history", "{\"user_id\":10003,\"message_seq\":9}", "", 1200 },
+    { "napcat", "get_friend_msg_history", "{\"user_id\":10004}", "", 1200 },
+    { "napcat", "get_friend_msg_history", "{\"user_id\":5}", "", 1200 },
+    { "napcat", "get_group_msg_history", "{\"group_id\":123456789}", "xyz", 0 },
+    { "napcat", "get_group_msg_history", "{\"group_id\":123456789,\"message_seq\":0}", "xyz", 0 },
+    { "napcat", "get_group_msg_history", "{\"group_id\":987654321}", "", 1200 },
+    { "llbot", "get_friend_msg_history", "{\"user_id\":10003,\"message_seq\":2}", "ab", 0 },
+    { "llbot", "get_friend_msg_history", "{\"user_id\":10003,\"message_seq\":102}", "", 0 },
+    { "llbot", "get_group_msg_history", "{\"group_id\":987654321}", "", 0 },
+    { "lagrange", "get_friend_msg_history", "{\"user_id\":10003}", "ddd", 0 },
+    { "lagrange", "get_group_msg_history", "{\"group_id\":123456789,\"message_id\":106}", "xy", 0 },
+    { "lagrange", "get_group_msg_history", "{\"group_id\":987654321}", "", 200 },
+    { "go-cqhttp", "get_friend_msg_history", "{\"user_id\":10003}", "", 404 },
+    { "go-cqhttp", "get_group_msg_history", "{\"group_id\":123456789,\"count\":1}", "xyz", 0 },
+    { "onebots", "get_group_msg_history", "{\"group_id\":123456789}", "", 404 },
+  };
+  struct ob_sandbox *b = calloc(1, sizeof *b);
+  ob_world_init(&b->world, 7);
+  for (int i = 0; i < 4; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "[{\"type\":\"text\",\"data\":{\"text\":\"%c\"}}]", 'a' + i);
+    ob_world_say(&b->world, 0, 10003, i % 2 ? OB_WORLD_SELF : 10003, 101 + i, span_of(text),
+                 SPAN("[]"));
+  }
+  ob_world_said(&b->world, 103)->recalled = true;
+  for (int i = 0; i < 3; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "[{\"type\":\"text\",\"data\":{\"text\":\"%c\"}}]", 'x' + i);
+    ob_world_say(&b->world, 123456789, 0, 10003, 105 + i, span_of(text), SPAN("[]"));
+  }
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    b->played = ob_played_find(span_of(rows[i].played));
+    struct past p = past(b, rows[i].action, rows[i].params);
+    cr_expect_str_eq(p.texts, rows[i].texts, "row %zu: %s", i, p.texts);
+    cr_expect_eq(p.refused, rows[i].retcode != 0, "row %zu", i);
+    if (p.refused) cr_expect_eq(p.retcode, rows[i].retcode, "row %zu: %d", i, (int)p.retcode);
+  }
+  ob_world_done(&b->world);
+  free(b);
+}
+
 static bool order(struct ob_sandbox *b, const char *request)
 {
   struct buf answer;
