@@ -6,19 +6,8 @@
 #include "plugin/endpoint.h"
 #include "plugin/history.h"
 #include "plugin/keyboard.h"
+#include "plugin/rate.h"
 #include "plugin/turn.h"
-
-/* The times of the last sends, for `rate.per_minute`. Zeroed: none. */
-struct rg_rate {
-  uint64_t *at_ms; /* a ring of capacity places */
-  size_t capacity, first, count;
-};
-
-/* Milliseconds until one more send is within per_minute (0: no limit). */
-uint64_t rg_rate_wait(struct rg_rate *r, uint32_t per_minute, uint64_t now_ms);
-/* Counts a send; forgets the oldest where memory for it cannot be had. */
-void rg_rate_count(struct rg_rate *r, uint32_t per_minute, uint64_t now_ms);
-void rg_rate_done(struct rg_rate *r);
 
 struct rg_conversation {
   struct rg_conversation *next; /* in its bucket; guarded by the gate's mu, as the next line */
