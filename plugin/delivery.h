@@ -26,11 +26,17 @@ void rg_delivery_link_changed(struct rg_gate *gate, struct rg_account *account);
 /* Mutes, recalls and removals that an event tells of. */
 void rg_delivery_notice_event(struct rg_gate *gate, struct rg_account *account,
                               const struct ob_event *event);
-/* A message of our own account was seen: it confirms the send under way that says the same
- * (spec/onebot.md 7.1). */
-void rg_delivery_self_event(struct rg_gate *gate, struct rg_account *account,
-                            const struct ob_event *event);
 /* Ends every job as cancelled. All connections must be closed. */
 void rg_delivery_end(struct rg_gate *gate);
+
+/* For the parts of a delivery that have files of their own. */
+
+/* Goes on with a conversation, after something happened to its first job. */
+void rg_delivery_advance(struct rg_conversation *c);
+/* A job that was elsewhere (at_media) is back. It may have ended when this returns. */
+void rg_delivery_back(struct rg_job *job);
+/* A log line about a conversation. */
+__attribute__((format(printf, 3, 4))) void rg_delivery_say(const struct rg_conversation *c,
+                                                           int32_t level, const char *format, ...);
 
 #endif

@@ -6,6 +6,7 @@
 #include "plugin/agent.h"
 #include "plugin/delivery.h"
 #include "plugin/relay.h"
+#include "plugin/resolve.h"
 
 enum {
   RELOAD_WHY_MAX = 2000, /* the first faults; a chat is no place for more */
@@ -209,7 +210,7 @@ static void note(struct rg_gate *gate, struct rg_account *account, const struct 
   if (event->type == OB_EVENT_META && span_is(event->detail, "heartbeat"))
     account->heartbeat_ms = ob_now_ms();
   if (event->type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, event);
-  if (event->type == OB_EVENT_SELF) rg_delivery_self_event(gate, account, event);
+  if (event->type == OB_EVENT_SELF) rg_resolve_self_event(gate, account, event);
   if (event->type != OB_EVENT_GROUP || !event->mentions_self || !has_foreigners(gate, account))
     return;
   pthread_mutex_lock(&gate->mu);
