@@ -51,7 +51,7 @@ struct ob_link {
   unsigned heartbeat_ms; /* 0: none seen */
   unsigned faults;
   uint64_t heard_ms, pinged_ms; /* pinged_ms 0: no ping is out */
-  struct ob_timer watch;
+  struct ob_timer watch, probes;
   /* calls */
   struct call *slots;
   size_t slot_count, first_free;
@@ -597,6 +597,7 @@ void ob_link_take(struct ob_link *l, struct span text)
 /* Whether a question of ours came to an end that says something of the peer. */
 static bool is_probed(const struct ob_link *l, const struct ob_answer *answer)
 {
+  if (answer->kind == OB_ANSWER_TIMEOUT && l->options.patient && !l->proven) return false;
   return !l->closed && answer->kind != OB_ANSWER_CLOSED && answer->kind != OB_ANSWER_NOT_WRITTEN;
 }
 
@@ -642,6 +643,22 @@ static void probed_login(void *ctx, const struct ob_answer *answer)
   look_ready(l);
 }
 
+static void probe(struct ob_link *l)
+{
+  unsigned ms = l->options.probe_ms;
+  if (!l->version_known)
+    ob_link_call(l, SPAN("get_version_info"), SPAN("{}"), ms, probed_version, l);
+  if (!l->login_known) ob_link_call(l, SPAN("get_login_info"), SPAN("{}"), ms, probed_login, l);
+}
+
+static void on_probe(struct ob_timer *t)
+{
+  struct ob_link *l = link_of(t, offsetof(struct ob_link, probes));
+  if (l->version_known && l->login_known) return;
+  probe(l);
+  if (!l->closed) ob_timer_set(l->options.service, &l->probes, l->options.probe_ms, on_probe);
+}
+
 /* ---- life ---- */
 
 struct ob_link *ob_link_new(const struct ob_link_options *options)
@@ -668,8 +685,9 @@ void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
   l->heard_ms = ob_now_ms();
   arm_watch(l, 0);
   tell(l, OB_LINK_OPEN, "connected");
-  ob_link_call(l, SPAN("get_version_info"), SPAN("{}"), l->options.probe_ms, probed_version, l);
-  ob_link_call(l, SPAN("get_login_info"), SPAN("{}"), l->options.probe_ms, probed_login, l);
+  probe(l);
+  if (l->options.patient && !l->closed)
+    ob_timer_set(l->options.service, &l->probes, l->options.probe_ms, on_probe);
 }
 
 /* Forgets the connection; what was queued on it will never be written. */
@@ -679,6 +697,7 @@ static void detach(struct ob_link *l)
   uint64_t handed = l->carrier->handed(l->wire);
   l->wire = NULL;
   ob_timer_clear(l->options.service, &l->watch);
+  ob_timer_clear(l->options.service, &l->probes);
   ob_timer_clear(l->options.service, &l->calls_timer);
   end_all_calls(l, handed);
 }

@@ -91,6 +91,7 @@ struct ob_link_options {
   const struct ob_profile *profile; /* NULL: detect */
   struct ob_link_handlers on;
   unsigned ping_ms, probe_ms;
+  bool patient; /* the peer may come long after the link is up: ask who it is until it answers */
 };
 
 struct ob_link *ob_link_new(const struct ob_link_options *options); /* NULL: no memory */

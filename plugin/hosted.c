@@ -7,7 +7,7 @@
 #include "plugin/inbound.h"
 
 enum {
-  PROBE_MS = 10 * 1000, /* a host may connect after it has loaded its plugins */
+  PROBE_MS = 10 * 1000, /* asked again until an answer comes: a host may connect much later */
   EDIT_MAX = 2 * OB_FRAME_MAX,
 };
 
@@ -62,6 +62,7 @@ struct ob_link *rg_hosted_open(struct rg_account *account, const struct ob_profi
       .profile = profile,
       .on = *handlers,
       .probe_ms = PROBE_MS,
+      .patient = true,
   });
   if (!link) return NULL;
   account->link = link; /* the carrier asks it for tickets */
