@@ -96,6 +96,7 @@ const struct ob_face *ob_face_find(struct span value, bool unproven)
 {
   value = span_trim(value);
   const struct ob_face *face;
+  if (value.len == 0) return NULL;
   if (is_decimal(value)) {
     face = by_id(value);
     return face && (face->proven || unproven) ? face : NULL;

@@ -373,6 +373,7 @@ bool schema_call_named(struct span text)
 {
   struct span t = schema_trim_blank(text);
   size_t marks = 0;
+  if (t.len == 0) return false;
   while (marks < t.len && t.ptr[marks] == '>') marks++;
   size_t end = skip_name(t, marks), at = schema_skip_blank(t, end);
   struct span name = { t.ptr + marks, end - marks };

@@ -554,6 +554,8 @@ size_t schema_lenient_source(const struct schema_lenient *lenient, size_t at)
 char schema_lenient_bracket(struct span text, size_t at, size_t *retlen)
 {
   char c;
+  *retlen = 0;
+  if (at >= text.len) return 0;
   *retlen = punctuation_at(text.ptr + at, text.ptr + text.len, &c);
   return c == ':' || c == ',' ? 0 : c;
 }

@@ -306,7 +306,8 @@ static bool begins_html(struct span text)
 bool schema_prose_is_error_page(struct span text)
 {
   text = schema_trim_blank(text);
-  if (text.len && *text.ptr == '<' && begins_html(text)) return true;
+  if (text.len == 0) return false;
+  if (*text.ptr == '<' && begins_html(text)) return true;
   for (size_t i = 0; i < sizeof error_starts / sizeof *error_starts; i++)
     if (starts_nocase(text, error_starts[i])) return true;
   size_t n = 0;

@@ -267,6 +267,7 @@ bool schema_reasoning_cut(struct span text, struct arena *arena, struct schema_r
   struct cutting c = { .walk = { .text = text, .objects = true }, .closers = true, .ret = ret };
   struct found mark;
   *ret = (struct schema_reasoning) { .text = text };
+  if (text.len == 0) return true;
   buf_init(&c.kept, text.len);
   while (next_mark(&c.walk, &mark)) {
     if (mark.side == OPENS)
@@ -380,6 +381,7 @@ static enum schema_channel read_stripped(struct span text, struct span *retfinal
 
 enum schema_channel schema_reasoning_channel(struct span text, struct span *retfinal)
 {
+  if (text.len == 0) return SCHEMA_CHANNEL_NONE;
   enum schema_channel stripped = read_stripped(text, retfinal);
   if (stripped != SCHEMA_CHANNEL_NONE || !memchr(text.ptr, '<', text.len)) return stripped;
   return read_channels(text, retfinal);

@@ -48,8 +48,12 @@ size_t repair_reply(const unsigned char *p, size_t n, unsigned char *out, size_t
   schema_judge_closing(&offer, NULL, (struct span) { (const char *)p, n }, REPAIR_CLOSERS, &arena,
                        &judgement);
   if (judgement.verdict != SCHEMA_ACCEPT && judgement.verdict != SCHEMA_REPAIR) return 0;
+  /* a reaction is printed where one was written, even "" */
+  bool reaction = true;
+  for (size_t i = 0; i < judgement.repair_count; i++)
+    if (judgement.repairs[i].kind == SCHEMA_FIX_REACTION_MISSING) reaction = false;
   struct schema_writer w = { .out = &printed };
-  schema_write_reply(&w, &judgement.reply, judgement.reply.reaction.len > 0);
+  schema_write_reply(&w, &judgement.reply, reaction);
   if (printed.failed || printed.len > cap) return 0;
   memcpy(out, printed.ptr, printed.len);
   return printed.len;
