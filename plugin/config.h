@@ -106,7 +106,7 @@ struct rg_provider {
   enum rg_form structured_output;
   enum rg_yes_no takes_schema, takes_schema_with_tools;
   uint32_t max_tokens;
-  double connect_timeout, timeout; /* seconds */
+  double connect_timeout, timeout, idle_timeout; /* seconds */
   bool stream;
   struct span extra_body; /* a JSON object, or empty */
   struct span proxy, ca;
@@ -146,7 +146,7 @@ struct rg_config {
   struct span store;
   struct span log_level, log_file;
   struct span command_prefix;
-  struct rg_ids admins, notify;
+  struct rg_ids admins, notify, notify_groups;
   const struct rg_endpoint *endpoints;
   size_t endpoint_count;
   struct {

@@ -393,6 +393,10 @@ static const struct rg_key provider[] = {
     .help_en = "Ask for the answer in pieces, for endpoints that can only stream; it is shown "
                "once it is whole and judged all the same.",
     .help_zh = "流式请求，用于只支持流式的接口；仍在完整检查后才发出。" },
+  { .name = "idle_timeout", .type = RG_KEY_SECONDS, .offset = AT_PROVIDER(idle_timeout),
+    .low = 0, .high = 3600, .initial = "60",
+    .help_en = "With stream: seconds in which nothing may come; 0: only timeout holds.",
+    .help_zh = "流式时多久没有数据就放弃（秒）；0 只看 timeout。" },
   { .name = "extra_body", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(extra_body), .initial = "",
     .help_en = "Further members of the request, as a JSON object in quotes.",
     .help_zh = "请求里附加的字段，写成带引号的 JSON 对象。" },

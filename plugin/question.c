@@ -5,6 +5,7 @@
 
 #include "plugin/delivery.h"
 #include "plugin/lookup.h"
+#include "plugin/provider/stream.h"
 #include "plugin/round.h"
 
 enum { KEY_MAX = 4096 };
@@ -40,14 +41,16 @@ struct arrival {
   unsigned status;
   uint64_t retry_after_ms;
   const char *why;
+  bool broken; /* a stream without its end */
+  char *body;
   size_t len;
-  char body[];
 };
 
-/* Which run an HTTP request is of. */
+/* A request on its way: which run it is of, and what came of its answer. HTTP's thread. */
 struct asked {
   struct rg_gate *gate;
   uint64_t number;
+  struct rg_stream stream;
 };
 
 static void run_answered(struct rg_run *run, const struct arrival *a);
@@ -61,26 +64,50 @@ static void answer_arrives(void *arg)
     run->http = 0;
     run_answered(run, a);
   }
+  free(a->body);
   free(a);
 }
 
+static void asked_free(struct asked *asked)
+{
+  rg_stream_done(&asked->stream);
+  free(asked);
+}
+
 /* HTTP's thread. */
+static bool on_piece(void *ctx, unsigned status, struct span piece)
+{
+  struct asked *asked = ctx;
+  (void)status;
+  return rg_stream_feed(&asked->stream, piece);
+}
+
+/* HTTP's thread. A stream that said that it is whole is so, whatever the connection did then. */
 static void on_http(void *ctx, const struct rg_http_answer *answer)
 {
   struct asked *asked = ctx;
-  struct arrival *a = malloc(sizeof *a + answer->body.len);
+  struct arrival *a = calloc(1, sizeof *a);
+  struct buf body;
+  buf_init(&body, 4 * (size_t)RG_STREAM_BYTES_MAX);
+  enum rg_stream_end end = rg_stream_finish(&asked->stream, &body);
+  bool whole = answer->status > 0 && end == RG_STREAM_WHOLE && rg_stream_ended(&asked->stream);
   if (a) {
     *a = (struct arrival) { .gate = asked->gate,
                             .number = asked->number,
-                            .end = answer->end,
+                            .end = whole ? RG_HTTP_OK : answer->end,
                             .status = answer->status,
                             .retry_after_ms = answer->retry_after_ms,
                             .why = answer->why,
-                            .len = answer->body.len };
-    if (answer->body.len > 0) memcpy(a->body, answer->body.ptr, answer->body.len);
-    if (!ob_service_post(asked->gate->service, answer_arrives, a)) free(a);
+                            .broken = end == RG_STREAM_BROKEN };
+    if (end == RG_STREAM_TOO_LARGE) a->end = RG_HTTP_TOO_LARGE;
+    a->body = buf_take(&body, &a->len);
+    if (!ob_service_post(asked->gate->service, answer_arrives, a)) {
+      free(a->body);
+      free(a);
+    }
   }
-  free(asked);
+  buf_done(&body);
+  asked_free(asked);
 }
 
 static bool send_call(struct rg_run *run, const struct rg_provider *p,
@@ -88,7 +115,8 @@ static bool send_call(struct rg_run *run, const struct rg_provider *p,
 {
   struct asked *asked = malloc(sizeof *asked);
   if (!asked) return false;
-  *asked = (struct asked) { run->agent->gate, run->number };
+  *asked = (struct asked) { .gate = run->agent->gate, .number = run->number };
+  rg_stream_init(&asked->stream, p);
   struct span ca = arena_copy(&run->arena, p->ca), proxy = arena_copy(&run->arena, p->proxy);
   const struct rg_http_request request = {
     .url = call->url,
@@ -96,14 +124,16 @@ static bool send_call(struct rg_run *run, const struct rg_provider *p,
     .body = call->body,
     .connect_ms = (unsigned)(p->connect_timeout * 1000),
     .total_ms = (unsigned)(p->timeout * 1000),
-    .body_max = RG_PROVIDER_BODY_MAX,
+    .idle_ms = p->stream ? (unsigned)(p->idle_timeout * 1000) : 0,
+    .body_max = RG_STREAM_BYTES_MAX,
     .ca = p->ca.len > 0 ? ca.ptr : NULL,
     .proxy = p->proxy.len > 0 ? proxy.ptr : NULL,
     .ctx = asked,
+    .chunk = on_piece,
     .done = on_http,
   };
   run->http = rg_http_send(run->agent->gate->http, &request);
-  if (run->http == 0) free(asked);
+  if (run->http == 0) asked_free(asked);
   return run->http != 0;
 }
 
@@ -185,12 +215,20 @@ static void call_failed(struct rg_run *run, const struct arrival *a, int64_t sta
                    : lost && schema_provider_retries_failure(known, SCHEMA_FAILURE_CONNECTION);
   char what[64];
   if (status > 0) snprintf(what, sizeof what, "HTTP status %d", (int)status);
-  const char *why = status > 0 ? what : a->why ? a->why : "no usable answer";
+  const char *why = status > 0                    ? what
+                    : a->end == RG_HTTP_TOO_LARGE ? "the answer is larger than allowed"
+                    : a->broken                   ? "its stream broke off"
+                    : a->why                      ? a->why
+                                                  : "no usable answer";
+  if (status == 0 && a->end == RG_HTTP_TIMEOUT) {
+    again = true; /* but of the next one: this one has had its time */
+    run->tries = RG_AGENT_TRIES - 1;
+  }
   if (!again) {
     rg_run_fail(run, "the provider failed: ", why);
     return;
   }
-  rg_run_say(run, RG_LOG_INFO, "the provider is to be asked again: ", why);
+  rg_run_say(run, RG_LOG_INFO, "the provider failed and may be asked again: ", why);
   run_retry(run, a->retry_after_ms);
 }
 
@@ -212,19 +250,20 @@ static void run_final(struct rg_run *run, const struct rg_provider_answer *answe
 static void run_answered(struct rg_run *run, const struct arrival *a)
 {
   const struct rg_provider *p = provider_of(run, run->provider);
-  struct span body = arena_copy(&run->arena, (struct span) { a->body, a->len });
   struct rg_provider_answer answer;
   bool fine = a->end == RG_HTTP_OK && a->status >= 200 && a->status < 300;
-  if (!fine) {
-    call_failed(run, a, a->end == RG_HTTP_OK ? (int64_t)a->status : 0, a->end == RG_HTTP_FAILED);
+  if (!fine || a->broken) {
+    call_failed(run, a, a->end == RG_HTTP_OK && !fine ? (int64_t)a->status : 0,
+                a->end == RG_HTTP_FAILED || a->broken);
     return;
   }
+  struct span body = arena_copy(&run->arena, (struct span) { a->body, a->len });
   if (!body.ptr || !rg_provider_read(p, body, &run->arena, &answer)) {
     rg_run_fail(run, "the provider's answer is no JSON of an answer", "");
     return;
   }
   if (answer.failed) {
-    call_failed(run, a, answer.failed_status, answer.broken_off);
+    call_failed(run, a, answer.failed_status, false);
     return;
   }
   struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);

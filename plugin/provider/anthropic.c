@@ -104,8 +104,9 @@ static void read_calls(const struct schema_node *body, struct arena *arena,
 /* ---- streams ---- */
 
 /* The status that an error inside a stream stands for. */
-static int64_t status_of(struct span type)
+static int64_t error_status(const struct schema_node *error)
 {
+  struct span type = schema_tree_string(schema_tree_get(error, "type"));
   static const struct {
     const char *type;
     int64_t status;
@@ -119,75 +120,61 @@ static int64_t status_of(struct span type)
   return 0;
 }
 
-/* The pieces of one block, from its start to the start of the next. */
-static size_t join_block(const struct rg_stream *stream, size_t at, struct schema_writer *w)
+static void begin_block(struct rg_joined *j, const struct schema_node *block)
 {
-  const struct schema_node *block = schema_tree_get(stream->events[at], "content_block");
   struct span type = schema_tree_string(schema_tree_get(block, "type"));
-  struct buf text, json;
-  buf_init(&text, RG_PROVIDER_BODY_MAX);
-  buf_init(&json, RG_PROVIDER_BODY_MAX);
-  buf_add(&text, schema_tree_string(schema_tree_get(block, "text")));
-  for (at++; at < stream->count; at++) {
-    const struct schema_node *delta = schema_tree_get(stream->events[at], "delta");
-    struct span event = schema_tree_string(schema_tree_get(stream->events[at], "type"));
-    if (span_is(event, "content_block_start")) break;
-    if (!span_is(event, "content_block_delta")) continue;
-    buf_add(&text, schema_tree_string(schema_tree_get(delta, "text")));
-    buf_add(&json, schema_tree_string(schema_tree_get(delta, "partial_json")));
-  }
-  schema_write_object(w);
-  schema_write_pair(w, "type", type);
-  schema_write_pair(w, "text", buf_span(&text));
-  if (span_is(type, "tool_use")) {
-    schema_write_pair(w, "id", schema_tree_string(schema_tree_get(block, "id")));
-    schema_write_pair(w, "name", schema_tree_string(schema_tree_get(block, "name")));
-    schema_write_pair(w, "input", buf_span(&json)); /* as text: it may be broken */
-  }
-  schema_write_object_end(w);
-  buf_done(&text);
-  buf_done(&json);
-  return at;
+  j->in_text = span_is(type, "text");
+  j->in_call = span_is(type, "tool_use") && j->call_count < RG_CALLS_MAX;
+  if (j->in_text) buf_add(&j->text, schema_tree_string(schema_tree_get(block, "text")));
+  if (!j->in_call) return;
+  rg_joined_set(&j->calls[j->call_count].id, schema_tree_string(schema_tree_get(block, "id")));
+  rg_joined_set(&j->calls[j->call_count].name, schema_tree_string(schema_tree_get(block, "name")));
+  j->call_count++;
 }
 
-static bool join(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w)
+/* Blocks come one after the other, so that a piece belongs to the one that began last. */
+static void add(struct rg_joined *j, const struct schema_node *event)
 {
-  struct span stop = { NULL, 0 };
-  uint64_t in = 0, out = 0;
-  bool whole = false;
-  (void)arena;
-  for (size_t i = 0; i < stream->count; i++) {
-    const struct schema_node *event = stream->events[i], *error = schema_tree_get(event, "error");
-    const struct schema_node *start = schema_tree_get(schema_tree_get(event, "message"), "usage");
-    const struct schema_node *usage = schema_tree_get(event, "usage");
-    struct span reason =
-        schema_tree_string(schema_tree_get(schema_tree_get(event, "delta"), "stop_reason"));
-    if (error) {
-      rg_dialect_write_error(w, status_of(schema_tree_string(schema_tree_get(error, "type"))));
-      return true;
-    }
-    if (reason.len > 0) stop = reason;
-    if (start) in = rg_dialect_count(start, "input_tokens");
-    if (usage) out = rg_dialect_count(usage, "output_tokens");
-    whole |=
-        stop.len > 0 || span_is(schema_tree_string(schema_tree_get(event, "type")), "message_stop");
+  struct span type = schema_tree_string(schema_tree_get(event, "type"));
+  const struct schema_node *delta = schema_tree_get(event, "delta");
+  const struct schema_node *start = schema_tree_get(schema_tree_get(event, "message"), "usage");
+  const struct schema_node *usage = schema_tree_get(event, "usage");
+  if (start) j->tokens_in = rg_dialect_count(start, "input_tokens");
+  if (usage) j->tokens_out = rg_dialect_count(usage, "output_tokens");
+  if (span_is(type, "content_block_start")) {
+    begin_block(j, schema_tree_get(event, "content_block"));
+  } else if (span_is(type, "content_block_delta") && j->in_text) {
+    buf_add(&j->text, schema_tree_string(schema_tree_get(delta, "text")));
+  } else if (span_is(type, "content_block_delta") && j->in_call) {
+    buf_add(&j->calls[j->call_count - 1].arguments,
+            schema_tree_string(schema_tree_get(delta, "partial_json")));
   }
+  rg_joined_set(&j->stop, schema_tree_string(schema_tree_get(delta, "stop_reason")));
+  if (j->stop.len > 0 || span_is(type, "message_stop")) j->ended = true;
+}
+
+static void write_joined(const struct rg_joined *j, struct schema_writer *w)
+{
   schema_write_object(w);
   schema_write_key(w, SPAN("content"));
   schema_write_array(w);
-  for (size_t i = 0; i < stream->count;) {
-    struct span type = schema_tree_string(schema_tree_get(stream->events[i], "type"));
-    i = span_is(type, "content_block_start") ? join_block(stream, i, w) : i + 1;
+  if (j->text.len > 0) write_text(buf_span(&j->text), w);
+  for (size_t i = 0; i < j->call_count; i++) {
+    schema_write_object(w);
+    schema_write_pair(w, "type", SPAN("tool_use"));
+    schema_write_pair(w, "id", buf_span(&j->calls[i].id));
+    schema_write_pair(w, "name", buf_span(&j->calls[i].name));
+    schema_write_pair(w, "input", buf_span(&j->calls[i].arguments)); /* as text: maybe broken */
+    schema_write_object_end(w);
   }
   schema_write_array_end(w);
-  schema_write_pair(w, "stop_reason", stop);
+  schema_write_pair(w, "stop_reason", buf_span(&j->stop));
   schema_write_key(w, SPAN("usage"));
   schema_write_object(w);
-  rg_dialect_write_count(w, "input_tokens", in);
-  rg_dialect_write_count(w, "output_tokens", out);
+  rg_dialect_write_count(w, "input_tokens", j->tokens_in);
+  rg_dialect_write_count(w, "output_tokens", j->tokens_out);
   schema_write_object_end(w);
   schema_write_object_end(w);
-  return whole;
 }
 
 static uint64_t tokens(const struct schema_node *body)
@@ -204,5 +191,7 @@ const struct rg_dialect rg_dialect_anthropic = {
   .write = write,
   .read_calls = read_calls,
   .tokens = tokens,
-  .join = join,
+  .add = add,
+  .write_joined = write_joined,
+  .error_status = error_status,
 };

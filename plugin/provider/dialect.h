@@ -4,7 +4,7 @@
 
 #include "plugin/provider/provider.h"
 
-struct rg_stream;
+struct rg_joined;
 
 struct rg_dialect {
   const char *path;        /* behind the base address; %s is the model's name */
@@ -18,8 +18,12 @@ struct rg_dialect {
   void (*read_calls)(const struct schema_node *body, struct arena *arena,
                      struct rg_provider_answer *ret);
   uint64_t (*tokens)(const struct schema_node *body);
-  /* Writes the body that the events of a stream come to. False: the stream broke off. */
-  bool (*join)(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w);
+  /* Takes one event of a stream in. */
+  void (*add)(struct rg_joined *j, const struct schema_node *event);
+  /* Writes the body that all of them come to. */
+  void (*write_joined)(const struct rg_joined *j, struct schema_writer *w);
+  /* The status that an error inside a stream stands for; NULL: its code. */
+  int64_t (*error_status)(const struct schema_node *error);
 };
 
 extern const struct rg_dialect rg_dialect_openai, rg_dialect_azure, rg_dialect_mistral;
@@ -43,8 +47,10 @@ uint64_t rg_dialect_count(const struct schema_node *object, const char *name);
 struct rg_tool_call *rg_dialect_call(struct rg_provider_answer *a);
 /* The item of an array member, or NULL. */
 const struct schema_node *rg_dialect_first(const struct schema_node *object, const char *name);
-/* Writes {"error":{"code":…}}, what every dialect's error becomes. */
-void rg_dialect_write_error(struct schema_writer *w, int64_t status);
+/* Writes {"error":{"code":…,"detail":…}}, what every dialect's error in a stream becomes. */
+void rg_dialect_write_error(struct schema_writer *w, int64_t status, struct span detail);
+/* The row of a provider, or NULL. */
+const struct rg_dialect *rg_dialect_of(const struct rg_provider *config);
 /* Arguments as JSON text: an object's bytes, a string's content, "{}" where there are none. */
 struct span rg_dialect_arguments(const struct schema_node *arguments);
 

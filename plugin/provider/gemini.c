@@ -137,16 +137,24 @@ static void read_calls(const struct schema_node *body, struct arena *arena,
   }
 }
 
-/* All parts of all events, in their order. */
-static bool join(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w)
+/* ---- streams ---- */
+
+static void add(struct rg_joined *j, const struct schema_node *event)
 {
-  struct span stop = { NULL, 0 }, usage = stop, feedback = stop;
-  (void)arena;
-  for (size_t i = 0; i < stream->count; i++)
-    if (schema_tree_get(stream->events[i], "error")) {
-      schema_write_tree(w, stream->events[i]);
-      return true;
-    }
+  const struct schema_node *candidate = rg_dialect_first(event, "candidates");
+  const struct schema_node *n = rg_dialect_first(schema_tree_get(candidate, "content"), "parts");
+  const struct schema_node *usage = schema_tree_get(event, "usageMetadata");
+  const struct schema_node *feedback = schema_tree_get(event, "promptFeedback");
+  for (; n; n = n->next) rg_joined_part(j, n->raw);
+  rg_joined_set(&j->stop, schema_tree_string(schema_tree_get(candidate, "finishReason")));
+  if (usage) rg_joined_set(&j->usage, usage->raw);
+  if (feedback) rg_joined_set(&j->feedback, feedback->raw);
+  if (j->stop.len > 0 || j->feedback.len > 0) j->ended = true;
+}
+
+/* All parts of all events, in their order. */
+static void write_joined(const struct rg_joined *j, struct schema_writer *w)
+{
   schema_write_object(w);
   schema_write_key(w, SPAN("candidates"));
   schema_write_array(w);
@@ -155,33 +163,21 @@ static bool join(const struct rg_stream *stream, struct arena *arena, struct sch
   schema_write_object(w);
   schema_write_key(w, SPAN("parts"));
   schema_write_array(w);
-  for (size_t i = 0; i < stream->count; i++) {
-    const struct schema_node *event = stream->events[i];
-    const struct schema_node *candidate = rg_dialect_first(event, "candidates");
-    const struct schema_node *n = rg_dialect_first(schema_tree_get(candidate, "content"), "parts");
-    struct span reason = schema_tree_string(schema_tree_get(candidate, "finishReason"));
-    const struct schema_node *used = schema_tree_get(event, "usageMetadata");
-    const struct schema_node *blocked = schema_tree_get(event, "promptFeedback");
-    for (; n; n = n->next) schema_write_raw(w, n->raw);
-    if (reason.len > 0) stop = reason;
-    if (used) usage = used->raw;
-    if (blocked) feedback = blocked->raw;
-  }
+  if (j->parts.len > 0) schema_write_raw(w, buf_span(&j->parts));
   schema_write_array_end(w);
   schema_write_object_end(w);
-  schema_write_pair(w, "finishReason", stop);
+  schema_write_pair(w, "finishReason", buf_span(&j->stop));
   schema_write_object_end(w);
   schema_write_array_end(w);
-  if (usage.len > 0) {
+  if (j->usage.len > 0) {
     schema_write_key(w, SPAN("usageMetadata"));
-    schema_write_raw(w, usage);
+    schema_write_raw(w, buf_span(&j->usage));
   }
-  if (feedback.len > 0) {
+  if (j->feedback.len > 0) {
     schema_write_key(w, SPAN("promptFeedback"));
-    schema_write_raw(w, feedback);
+    schema_write_raw(w, buf_span(&j->feedback));
   }
   schema_write_object_end(w);
-  return stop.len > 0 || feedback.len > 0;
 }
 
 static uint64_t tokens(const struct schema_node *body)
@@ -197,7 +193,8 @@ const struct rg_dialect rg_dialect_gemini = {
   .write = write,
   .read_calls = read_calls,
   .tokens = tokens,
-  .join = join,
+  .add = add,
+  .write_joined = write_joined,
 };
 
 const struct rg_dialect rg_dialect_vertex = {
@@ -207,5 +204,6 @@ const struct rg_dialect rg_dialect_vertex = {
   .write = write,
   .read_calls = read_calls,
   .tokens = tokens,
-  .join = join,
+  .add = add,
+  .write_joined = write_joined,
 };

@@ -58,39 +58,36 @@ static void read_calls(const struct schema_node *body, struct arena *arena,
   }
 }
 
-/* JSON lines: the last one has what the whole answer has, but for its words. */
-static bool join(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w)
+/* ---- streams: JSON lines; the last one has what the whole answer has, but for its words ---- */
+
+static void add(struct rg_joined *j, const struct schema_node *event)
 {
-  const struct schema_node *last = stream->count > 0 ? stream->events[stream->count - 1] : NULL;
-  struct buf text;
-  (void)arena;
-  if (!last) return false;
-  if (schema_tree_get(last, "error")) {
-    schema_write_tree(w, last);
-    return true;
-  }
-  if (!schema_tree_truth(schema_tree_get(last, "done"), false)) return false;
-  buf_init(&text, RG_PROVIDER_BODY_MAX);
+  const struct schema_node *message = schema_tree_get(event, "message");
+  buf_add(&j->text, schema_tree_string(schema_tree_get(message, "content")));
+  for (const struct schema_node *n = rg_dialect_first(message, "tool_calls"); n; n = n->next)
+    rg_joined_part(j, n->raw);
+  if (!schema_tree_truth(schema_tree_get(event, "done"), false)) return;
+  j->ended = true;
+  rg_joined_set(&j->stop, schema_tree_string(schema_tree_get(event, "done_reason")));
+  j->tokens_in = rg_dialect_count(event, "prompt_eval_count");
+  j->tokens_out = rg_dialect_count(event, "eval_count");
+}
+
+static void write_joined(const struct rg_joined *j, struct schema_writer *w)
+{
   schema_write_object(w);
   schema_write_key(w, SPAN("message"));
   schema_write_object(w);
   schema_write_key(w, SPAN("tool_calls"));
   schema_write_array(w);
-  for (size_t i = 0; i < stream->count; i++) {
-    const struct schema_node *message = schema_tree_get(stream->events[i], "message");
-    buf_add(&text, schema_tree_string(schema_tree_get(message, "content")));
-    for (const struct schema_node *n = rg_dialect_first(message, "tool_calls"); n; n = n->next)
-      schema_write_raw(w, n->raw);
-  }
+  if (j->parts.len > 0) schema_write_raw(w, buf_span(&j->parts));
   schema_write_array_end(w);
-  schema_write_pair(w, "content", buf_span(&text));
+  schema_write_pair(w, "content", buf_span(&j->text));
   schema_write_object_end(w);
-  schema_write_pair(w, "done_reason", schema_tree_string(schema_tree_get(last, "done_reason")));
-  rg_dialect_write_count(w, "prompt_eval_count", rg_dialect_count(last, "prompt_eval_count"));
-  rg_dialect_write_count(w, "eval_count", rg_dialect_count(last, "eval_count"));
+  schema_write_pair(w, "done_reason", buf_span(&j->stop));
+  rg_dialect_write_count(w, "prompt_eval_count", j->tokens_in);
+  rg_dialect_write_count(w, "eval_count", j->tokens_out);
   schema_write_object_end(w);
-  buf_done(&text);
-  return true;
 }
 
 static uint64_t tokens(const struct schema_node *body)
@@ -104,5 +101,6 @@ const struct rg_dialect rg_dialect_ollama = {
   .write = write,
   .read_calls = read_calls,
   .tokens = tokens,
-  .join = join,
+  .add = add,
+  .write_joined = write_joined,
 };

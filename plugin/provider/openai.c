@@ -82,29 +82,19 @@ static void read_calls(const struct schema_node *body, struct arena *arena,
 
 /* ---- streams ---- */
 
-/* What the pieces of one choice come to. */
-struct joined {
-  struct buf text, refusal, arguments[RG_CALLS_MAX];
-  struct span id[RG_CALLS_MAX], name[RG_CALLS_MAX];
-  size_t calls;
-  struct span finish, usage;
-};
-
-static void add_call(struct joined *j, const struct schema_node *piece)
+static void add_call(struct rg_joined *j, const struct schema_node *piece)
 {
   const struct schema_node *function = schema_tree_get(piece, "function");
   uint64_t at = rg_dialect_count(piece, "index");
   if (at >= RG_CALLS_MAX) return;
-  if (at >= j->calls) j->calls = (size_t)at + 1;
-  struct span id = schema_tree_string(schema_tree_get(piece, "id"));
-  struct span name = schema_tree_string(schema_tree_get(function, "name"));
-  if (id.len > 0) j->id[at] = id;
-  if (name.len > 0) j->name[at] = name;
-  buf_add(&j->arguments[at], schema_tree_string(schema_tree_get(function, "arguments")));
+  if (at >= j->call_count) j->call_count = (size_t)at + 1;
+  rg_joined_set(&j->calls[at].id, schema_tree_string(schema_tree_get(piece, "id")));
+  rg_joined_set(&j->calls[at].name, schema_tree_string(schema_tree_get(function, "name")));
+  buf_add(&j->calls[at].arguments, schema_tree_string(schema_tree_get(function, "arguments")));
 }
 
 /* Mistral sends content as parts too. */
-static void add_content(struct joined *j, const struct schema_node *delta)
+static void add_content(struct rg_joined *j, const struct schema_node *delta)
 {
   buf_add(&j->text, schema_tree_string(schema_tree_get(delta, "content")));
   for (const struct schema_node *n = rg_dialect_first(delta, "content"); n; n = n->next)
@@ -112,36 +102,37 @@ static void add_content(struct joined *j, const struct schema_node *delta)
       buf_add(&j->text, schema_tree_string(schema_tree_get(n, "text")));
 }
 
-static void add_event(struct joined *j, const struct schema_node *event)
+static void add(struct rg_joined *j, const struct schema_node *event)
 {
   const struct schema_node *choice = rg_dialect_first(event, "choices");
   const struct schema_node *delta = schema_tree_get(choice, "delta");
   const struct schema_node *usage = schema_tree_get(event, "usage");
-  struct span finish = schema_tree_string(schema_tree_get(choice, "finish_reason"));
-  if (finish.len > 0) j->finish = finish;
-  if (usage && usage->kind == SCHEMA_OBJECT) j->usage = usage->raw;
+  rg_joined_set(&j->stop, schema_tree_string(schema_tree_get(choice, "finish_reason")));
+  if (j->stop.len > 0) j->ended = true;
+  if (usage && usage->kind == SCHEMA_OBJECT) rg_joined_set(&j->usage, usage->raw);
   add_content(j, delta);
   buf_add(&j->refusal, schema_tree_string(schema_tree_get(delta, "refusal")));
   for (const struct schema_node *n = rg_dialect_first(delta, "tool_calls"); n; n = n->next)
     add_call(j, n);
 }
 
-static void write_joined(const struct joined *j, struct schema_writer *w)
+static void write_joined(const struct rg_joined *j, struct schema_writer *w)
 {
   schema_write_object(w);
   schema_write_key(w, SPAN("choices"));
   schema_write_array(w);
   schema_write_object(w);
-  schema_write_pair(w, "finish_reason", j->finish);
+  schema_write_pair(w, "finish_reason", buf_span(&j->stop));
   schema_write_key(w, SPAN("message"));
   schema_write_object(w);
   schema_write_pair(w, "content", buf_span(&j->text));
   schema_write_pair(w, "refusal", buf_span(&j->refusal));
   schema_write_key(w, SPAN("tool_calls"));
   schema_write_array(w);
-  for (size_t i = 0; i < j->calls; i++) {
-    struct span arguments = buf_span(&j->arguments[i]);
-    const struct rg_tool_call call = { .id = j->id[i], .name = j->name[i], .arguments = arguments };
+  for (size_t i = 0; i < j->call_count; i++) {
+    const struct rg_tool_call call = { .id = buf_span(&j->calls[i].id),
+                                       .name = buf_span(&j->calls[i].name),
+                                       .arguments = buf_span(&j->calls[i].arguments) };
     write_call(&call, w);
   }
   schema_write_array_end(w);
@@ -150,33 +141,9 @@ static void write_joined(const struct joined *j, struct schema_writer *w)
   schema_write_array_end(w);
   if (j->usage.len > 0) {
     schema_write_key(w, SPAN("usage"));
-    schema_write_raw(w, j->usage);
+    schema_write_raw(w, buf_span(&j->usage));
   }
   schema_write_object_end(w);
-}
-
-static bool join(const struct rg_stream *stream, struct arena *arena, struct schema_writer *w)
-{
-  struct joined *j = arena_zalloc(arena, 1, sizeof *j);
-  const struct schema_node *error = NULL;
-  if (!j) return false;
-  buf_init(&j->text, RG_PROVIDER_BODY_MAX);
-  buf_init(&j->refusal, RG_PROVIDER_BODY_MAX);
-  for (size_t i = 0; i < RG_CALLS_MAX; i++) buf_init(&j->arguments[i], RG_PROVIDER_BODY_MAX);
-  for (size_t i = 0; i < stream->count && !error; i++) {
-    error = schema_tree_get(stream->events[i], "error");
-    if (error && error->kind == SCHEMA_NULL) error = NULL;
-    add_event(j, stream->events[i]);
-  }
-  bool whole = error || stream->done || j->finish.len > 0;
-  if (error)
-    rg_dialect_write_error(w, (int64_t)rg_dialect_count(error, "code"));
-  else if (whole)
-    write_joined(j, w);
-  buf_done(&j->text);
-  buf_done(&j->refusal);
-  for (size_t i = 0; i < RG_CALLS_MAX; i++) buf_done(&j->arguments[i]);
-  return whole;
 }
 
 static uint64_t tokens(const struct schema_node *body)
@@ -190,7 +157,8 @@ const struct rg_dialect rg_dialect_openai = {
   .write = write_openai,
   .read_calls = read_calls,
   .tokens = tokens,
-  .join = join,
+  .add = add,
+  .write_joined = write_joined,
 };
 
 const struct rg_dialect rg_dialect_azure = {
@@ -199,7 +167,8 @@ const struct rg_dialect rg_dialect_azure = {
   .write = write_azure,
   .read_calls = read_calls,
   .tokens = tokens,
-  .join = join,
+  .add = add,
+  .write_joined = write_joined,
 };
 
 const struct rg_dialect rg_dialect_mistral = {
@@ -209,5 +178,6 @@ const struct rg_dialect rg_dialect_mistral = {
   .write = write_openai,
   .read_calls = read_calls,
   .tokens = tokens,
-  .join = join,
+  .add = add,
+  .write_joined = write_joined,
 };

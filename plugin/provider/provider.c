@@ -5,7 +5,6 @@
 
 #include "onebot/id.h"
 #include "plugin/provider/dialect.h"
-#include "plugin/provider/stream.h"
 
 static const struct rg_dialect *dialect_of(const struct schema_provider *known)
 {
@@ -26,6 +25,12 @@ static const struct rg_dialect *dialect_of(const struct schema_provider *known)
 const struct schema_provider *rg_provider_known(const struct rg_provider *config)
 {
   return schema_provider_find(config->dialect);
+}
+
+const struct rg_dialect *rg_dialect_of(const struct rg_provider *config)
+{
+  const struct schema_provider *known = rg_provider_known(config);
+  return known ? dialect_of(known) : NULL;
 }
 
 /* ---- the form of structured output ---- */
@@ -212,13 +217,15 @@ const struct schema_node *rg_dialect_first(const struct schema_node *object, con
   return list && list->kind == SCHEMA_ARRAY ? list->first : NULL;
 }
 
-void rg_dialect_write_error(struct schema_writer *w, int64_t status)
+void rg_dialect_write_error(struct schema_writer *w, int64_t status, struct span detail)
 {
   schema_write_object(w);
   schema_write_key(w, SPAN("error"));
   schema_write_object(w);
   schema_write_key(w, SPAN("code"));
   schema_write_int(w, status);
+  schema_write_key(w, SPAN("detail"));
+  schema_write_raw(w, detail);
   schema_write_object_end(w);
   schema_write_object_end(w);
 }
@@ -260,20 +267,6 @@ static bool read_error(const struct schema_node *body, struct rg_provider_answer
   return true;
 }
 
-/* A stream as one body, in arena. False: it broke off, or no memory. */
-static bool join_stream(const struct rg_dialect *d, struct span *body, struct arena *arena)
-{
-  struct rg_stream stream;
-  struct buf joined;
-  struct schema_writer w = { .out = &joined };
-  buf_init(&joined, 4 * RG_PROVIDER_BODY_MAX);
-  bool made = rg_stream_read(*body, arena, &stream) && d->join(&stream, arena, &w);
-  if (made) *body = arena_copy(arena, buf_span(&joined));
-  made = made && !joined.failed && body->ptr;
-  buf_done(&joined);
-  return made;
-}
-
 bool rg_provider_read(const struct rg_provider *config, struct span body, struct arena *arena,
                       struct rg_provider_answer *ret)
 {
@@ -281,10 +274,6 @@ bool rg_provider_read(const struct rg_provider *config, struct span body, struct
   const struct rg_dialect *d = known ? dialect_of(known) : NULL;
   struct schema_node *tree = NULL;
   *ret = (struct rg_provider_answer) { .tokens = 0 };
-  if (d && rg_stream_is_one(body) && !join_stream(d, &body, arena)) {
-    ret->failed = ret->broken_off = true;
-    return true;
-  }
   if (!d || schema_tree_read(body, SCHEMA_DEPTH_SCHEMA, arena, &tree, NULL) != SCHEMA_OK)
     return false;
   if (tree->kind != SCHEMA_OBJECT) return false;

@@ -60,7 +60,6 @@ struct rg_provider_answer {
   size_t call_count;
   uint64_t tokens;       /* used by question and answer; 0: it does not say */
   bool failed;           /* the body is an error in spite of its status */
-  bool broken_off;       /* failed: a stream without its end */
   int64_t failed_status; /* the status that it names; 0: none */
 };
 
@@ -71,7 +70,7 @@ const struct schema_provider *rg_provider_known(const struct rg_provider *config
 bool rg_provider_form(const struct rg_provider *config, bool tools, enum rg_form *ret);
 /* Makes the request. False: unsupported (see rg_provider_form), or no memory. */
 bool rg_provider_write(const struct rg_ask *ask, struct arena *arena, struct rg_provider_call *ret);
-/* Reads the body of an answer with a status of success. False: it is no JSON of an answer. */
+/* Reads the whole body (stream.h) of an answer with a status of success. False: it is no JSON of an answer. */
 bool rg_provider_read(const struct rg_provider *config, struct span body, struct arena *arena,
                       struct rg_provider_answer *ret);
 
