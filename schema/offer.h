@@ -16,6 +16,8 @@ struct schema_hint {
   struct span text;
 };
 
+struct schema_directive_options; /* directive.h */
+
 /* Lent to every function: arrays and spans live as long as the offer is used. */
 struct schema_offer {
   uint32_t types; /* bit 1u << enum schema_type; text is always offered */
@@ -31,6 +33,8 @@ struct schema_offer {
    * fields may be absent, messages may have reply_to, reaction may be null or any string
    * whether offered or not. Never set for a model. */
   bool canonical;
+  /* The delivery directives in a model's words are read by these options; NULL: they are words. */
+  const struct schema_directive_options *directives;
 };
 
 static inline bool schema_offers(const struct schema_offer *offer, enum schema_type type)

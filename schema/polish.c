@@ -29,6 +29,7 @@ struct polishing {
   size_t message_count, message_cap;
   struct schema_segment *segments;
   size_t segment_count, segment_cap;
+  struct span reply_to; /* its target: of the first of what one message becomes */
 };
 
 /* The segment that is being looked at is at fault. */
@@ -91,8 +92,10 @@ static bool end_message(struct polishing *p)
       p->messages = grown;
       p->message_cap = cap;
     }
-    p->messages[p->message_count++] =
-        (struct schema_message) { .segments = p->segments, .count = p->segment_count };
+    p->messages[p->message_count++] = (struct schema_message) { .segments = p->segments,
+                                                                .count = p->segment_count,
+                                                                .reply_to = p->reply_to };
+    p->reply_to = (struct span) { NULL, 0 };
   }
   p->segments = NULL;
   p->segment_count = p->segment_cap = 0;
@@ -332,6 +335,7 @@ static bool polish_segment(struct polishing *p, const struct schema_segment *seg
 static bool polish_messages(struct polishing *p, const struct schema_reply *reply)
 {
   for (size_t i = 0; i < reply->count; i++) {
+    if (p->nested == 0) p->reply_to = reply->messages[i].reply_to;
     for (size_t k = 0; k < reply->messages[i].count; k++) {
       if (p->nested == 0) p->message = i, p->segment = k;
       if (!polish_segment(p, &reply->messages[i].segments[k])) return false;

@@ -12,6 +12,7 @@
   X(PROSE_AROUND, "prose_around", "words around the reply object dropped")                         \
   X(LEGACY_ROOT, "legacy_root", "a single {\"segments\":…} read as one message")                   \
   X(PLAIN_TEXT, "plain_text", "plain prose sent as one text message")                              \
+  X(DIRECTIVE, "directive", "delivery directives taken out of the words")                          \
   X(TEXT_WRAPPER, "text_wrapper", "<text> wrappers read as one message each")                      \
   X(DOUBLE_ENCODED, "double_encoded", "a reply inside a JSON string unpacked")                     \
   X(NESTED_REPLY, "nested_reply", "a reply object inside a text unpacked")                         \

@@ -9,6 +9,7 @@
 #include "schema/prose.h"
 #include "schema/reasoning.h"
 #include "schema/residue.h"
+#include "schema/tag.h"
 
 const char *schema_verdict_word(enum schema_verdict verdict)
 {
@@ -27,6 +28,7 @@ struct judging {
   size_t closers_max;
   struct schema_repairs repairs;
   struct schema_judgement *ret;
+  struct span target; /* a tag around a structured reply names it as the message to quote */
 };
 
 /* ---- the four ends ---- */
@@ -48,16 +50,42 @@ static void refuse_call(struct judging *j, size_t at)
   refuse(j, SCHEMA_BLOCK, SCHEMA_ETOOLCALL, at, "a tool call written as text; it never ran");
 }
 
-/* A reply was read: its strings decide. */
-static void pass(struct judging *j, const struct schema_reply *reply)
+/* A reply was made of the answer: its strings decide. */
+static void pass_words(struct judging *j, const struct schema_reply *reply)
 {
   j->ret->reply = *reply;
+  if (j->ret->rich.taken) schema_repairs_add(&j->repairs, SCHEMA_FIX_DIRECTIVE, 0);
   switch (schema_polish_reply(j->offer, j->hide, j->arena, &j->repairs, &j->ret->reply,
                               &j->ret->error)) {
   case SCHEMA_POLISHED: j->ret->verdict = j->repairs.count ? SCHEMA_REPAIR : SCHEMA_ACCEPT; break;
   case SCHEMA_POLISH_CORRECT: j->ret->verdict = SCHEMA_CORRECT; break;
   case SCHEMA_POLISH_BLOCK: j->ret->verdict = SCHEMA_BLOCK; break;
   }
+}
+
+/* A tag around the reply is its first message's, unless that has its own. */
+static bool set_target(struct judging *j, struct schema_reply *reply)
+{
+  if (j->target.len == 0 || reply->count == 0 || reply->messages[0].reply_to.len > 0) return true;
+  struct schema_message *messages = arena_zalloc(j->arena, reply->count, sizeof *messages);
+  if (!messages) return false;
+  memcpy(messages, reply->messages, reply->count * sizeof *messages);
+  messages[0].reply_to = j->target;
+  reply->messages = messages;
+  return true;
+}
+
+/* A reply was read. */
+static void pass(struct judging *j, const struct schema_reply *reply)
+{
+  struct schema_reply tagged = *reply;
+  if (j->offer->directives) {
+    if (!schema_rich_reply(j->offer, j->arena, &tagged, &j->ret->rich) || !set_target(j, &tagged)) {
+      refuse_memory(j);
+      return;
+    }
+  }
+  pass_words(j, &tagged);
 }
 
 /* Whether text is brackets, plain strings and colons behind quotes, as a reply that was cut mostly
@@ -168,10 +196,23 @@ static bool add_message(struct judging *j, struct span text, struct schema_messa
   return true;
 }
 
+/* Each text with directives becomes a message, or nothing. False: out of memory. */
+static bool build_rich(struct judging *j, const struct span *texts, size_t count,
+                       struct schema_reply *ret)
+{
+  struct span *clean = arena_zalloc(j->arena, count + 1, sizeof *clean);
+  for (size_t i = 0; clean && i < count; i++) {
+    clean[i] = schema_prose_clean(texts[i], j->arena);
+    if (!clean[i].ptr) return false;
+  }
+  return clean && schema_rich_words(j->offer, clean, count, j->arena, ret, &j->ret->rich);
+}
+
 /* Each text becomes a message. False: out of memory. */
 static bool build_prose(struct judging *j, const struct span *texts, size_t count,
                         struct schema_reply *ret)
 {
+  if (j->offer->directives) return build_rich(j, texts, count, ret);
   struct schema_message *messages = arena_zalloc(j->arena, count + 1, sizeof *messages);
   *ret = (struct schema_reply) { .messages = messages };
   for (size_t i = 0; messages && i < count; i++) {
@@ -204,10 +245,10 @@ static void send_prose(struct judging *j, struct span text, size_t base)
   schema_repairs_add(&j->repairs, SCHEMA_FIX_PLAIN_TEXT, base);
   if (!build_prose(j, texts ? texts : &bare, texts ? count : 1, &reply))
     refuse_memory(j);
-  else if (reply.count == 0)
+  else if (reply.count == 0 && !j->ret->rich.taken)
     refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "nothing is left to be sent");
   else
-    pass(j, &reply);
+    pass_words(j, &reply);
 }
 
 static void judge_prose(struct judging *j, struct span text, size_t base)
@@ -225,6 +266,19 @@ static void judge_prose(struct judging *j, struct span text, size_t base)
   }
 }
 
+/* Other JSON that is a payload of the directives' protocol. True: the verdict has fallen. */
+static bool judge_payload(struct judging *j, struct span text)
+{
+  struct schema_reply reply;
+  bool is = false;
+  if (!j->offer->directives) return false;
+  if (!schema_rich_payload(j->offer, text, j->arena, &is, &reply, &j->ret->rich))
+    refuse_memory(j);
+  else if (is)
+    pass_words(j, &reply);
+  return is || j->arena->failed;
+}
+
 /* ---- what stands around the object ---- */
 
 static bool is_brackets(struct span text)
@@ -239,8 +293,15 @@ static bool drop_around(struct judging *j, struct span text, size_t base)
 {
   size_t at;
   struct span t = schema_trim_blank(text);
+  if (j->offer->directives &&
+      !schema_rich_around(j->offer, t, j->arena, &t, &j->target, &j->ret->rich)) {
+    refuse_memory(j);
+    return false;
+  }
+  t = schema_trim_blank(t);
   if (t.len == 0) {
-    if (span_trim(text).len) schema_repairs_add(&j->repairs, SCHEMA_FIX_TRIMMED, base);
+    if (span_trim(text).len && !j->ret->rich.taken)
+      schema_repairs_add(&j->repairs, SCHEMA_FIX_TRIMMED, base);
     return true;
   }
   if (schema_glance(t) & SCHEMA_GLANCE_MARKUP && schema_residue_tool_call_around(t, &at)) {
@@ -290,11 +351,36 @@ static struct schema_answer_search search_for(struct judging *j, size_t base)
                                          .closers_max = j->closers_max };
 }
 
+/* Bytes of the tags that the text begins with, whose brackets are none of JSON's. */
+static size_t tags_length(struct judging *j, struct span text)
+{
+  size_t at = 0;
+  while (j->offer->directives &&
+         span_starts((struct span) { text.ptr + at, text.len - at }, SPAN("[["))) {
+    struct span rest = { text.ptr + at, text.len - at }, left;
+    struct span tag = { rest.ptr, span_find(rest, SPAN("]]")) };
+    struct schema_tags tags = { 0 };
+    if (tag.len < rest.len && tag.len <= SCHEMA_TAG_ID_MAX * 4) {
+      tag.len += 2;
+      if (!schema_tags_take(tag, 0, j->arena, &left, &tags)) return at;
+    }
+    if (!tags.reply && !tags.audio) { /* a broken one is no JSON either */
+      size_t inside = schema_skip_blank(text, at + 2);
+      return inside < text.len && strchr("rRaA", text.ptr[inside]) ? inside : at;
+    }
+    at = schema_skip_blank(text, at + tag.len);
+  }
+  return at;
+}
+
 static void judge_body(struct judging *j, struct span text, size_t base)
 {
-  struct schema_answer_search search = search_for(j, base);
+  size_t lead = tags_length(j, text);
+  struct schema_answer_search search = search_for(j, base + lead);
   struct schema_answer answer;
-  schema_answer_find(&search, text, &answer);
+  schema_answer_find(&search, (struct span) { text.ptr + lead, text.len - lead }, &answer);
+  answer.begin += lead;
+  answer.end += lead;
   struct span before = { text.ptr, answer.begin };
   struct span behind = { text.ptr + answer.end, text.len - answer.end };
   switch (answer.kind) {
@@ -302,8 +388,11 @@ static void judge_body(struct judging *j, struct span text, size_t base)
     if (drop_around(j, before, base) && drop_around(j, behind, base + answer.end))
       pass(j, &answer.reply);
     break;
-  case SCHEMA_ANSWER_BROKEN:
-  case SCHEMA_ANSWER_OTHER: correct_other(j, text, base, &answer); break;
+  case SCHEMA_ANSWER_OTHER:
+    if (judge_payload(j, text)) break;
+    correct_other(j, text, base, &answer);
+    break;
+  case SCHEMA_ANSWER_BROKEN: correct_other(j, text, base, &answer); break;
   case SCHEMA_ANSWER_NONE: judge_prose(j, text, base); break;
   }
 }
@@ -402,6 +491,86 @@ static bool judge_strictly(struct judging *j, struct span text)
   return true;
 }
 
+/* What people read of a plain answer, masked; an address with a secret refuses it. */
+static bool mask_words(struct judging *j, struct schema_message *m)
+{
+  struct schema_segment *segments = (struct schema_segment *)m->segments; /* just made */
+  for (size_t i = 0; i < m->count; i++) {
+    struct schema_segment *s = &segments[i];
+    bool address = s->type != SCHEMA_TEXT && s->media_kind == SCHEMA_MEDIA_URL;
+    if (schema_residue_tool_call(s->text, NULL)) { /* put together by what went */
+      refuse_call(j, 0);
+      return false;
+    }
+    if (address && schema_leak_in_address(s->text)) {
+      refuse(j, SCHEMA_BLOCK, SCHEMA_ELEAK, 0, "an address with a secret in it");
+      return false;
+    }
+    if (s->type == SCHEMA_TEXT && schema_leak_mask(s->text, j->hide, 0, j->arena, &j->repairs,
+                                                   &s->text) == SCHEMA_LEAK_NOMEM) {
+      refuse_memory(j);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* A plain answer without reasoning. */
+static void judge_plain(struct judging *j, struct span text, size_t base)
+{
+  struct span bare = schema_prose_bare(text);
+  struct schema_reply reply;
+  size_t at, fault = span_utf8_fault(bare);
+  if (fault < bare.len) {
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EUTF8, base + fault, "bytes that are not UTF-8");
+  } else if (schema_prose_is_error_page(text)) {
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EERRORPAGE, base, "an error page instead of an answer");
+  } else if (schema_residue_tool_call(text, &at)) {
+    refuse_call(j, base + at);
+  } else if (!build_prose(j, &bare, 1, &reply)) {
+    refuse_memory(j);
+  } else if (reply.count == 0 && !j->ret->rich.taken) {
+    refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "nothing is left to be sent");
+  } else {
+    if (bare.len < schema_trim_blank(text).len)
+      schema_repairs_add(&j->repairs, SCHEMA_FIX_TEMPLATE_TOKEN, base);
+    if (j->ret->rich.taken) schema_repairs_add(&j->repairs, SCHEMA_FIX_DIRECTIVE, base);
+    for (size_t i = 0; i < reply.count; i++)
+      if (!mask_words(j, (struct schema_message *)&reply.messages[i])) return;
+    j->ret->reply = reply;
+    j->ret->verdict = j->repairs.count ? SCHEMA_REPAIR : SCHEMA_ACCEPT;
+  }
+}
+
+static void keep_verdict(struct judging *j)
+{
+  struct schema_judgement *ret = j->ret;
+  if (ret->verdict >= SCHEMA_CORRECT) {
+    ret->reply = (struct schema_reply) { .messages = NULL };
+    ret->rich = (struct schema_rich) { .taken = false };
+    return;
+  }
+  ret->error = (struct schema_error) { .code = SCHEMA_OK };
+  ret->repair_count = j->repairs.count;
+  memcpy(ret->repairs, j->repairs.items, j->repairs.count * sizeof *ret->repairs);
+}
+
+void schema_judge_words(const struct schema_offer *offer, const struct schema_private *hide,
+                        struct span text, struct arena *arena, struct schema_judgement *ret)
+{
+  struct judging j = { .offer = offer, .hide = hide, .arena = arena, .ret = ret };
+  size_t base = 0;
+  *ret = (struct schema_judgement) { .verdict = SCHEMA_BLOCK };
+  struct span t = schema_trim_blank(text);
+  if (t.len == 0)
+    refuse(&j, SCHEMA_BLOCK, SCHEMA_EEMPTY, 0, "nothing in the answer");
+  else
+    base = (size_t)(t.ptr - text.ptr);
+  if (t.len > 0 && read_channels(&j, &t, &base) && cut_reasoning(&j, &t, &base))
+    judge_plain(&j, t, base);
+  keep_verdict(&j);
+}
+
 void schema_judge_closing(const struct schema_offer *offer, const struct schema_private *hide,
                           struct span text, size_t closers_max, struct arena *arena,
                           struct schema_judgement *ret)
@@ -416,13 +585,7 @@ void schema_judge_closing(const struct schema_offer *offer, const struct schema_
       span_chars(text) > SCHEMA_CORRECTABLE_CHARS)
     refuse(&j, SCHEMA_BLOCK, SCHEMA_ETOOLONG, ret->error.at,
            "over 32,000 characters; no correction is asked for");
-  if (ret->verdict >= SCHEMA_CORRECT) {
-    ret->reply = (struct schema_reply) { .messages = NULL };
-    return;
-  }
-  ret->error = (struct schema_error) { .code = SCHEMA_OK };
-  ret->repair_count = j.repairs.count;
-  memcpy(ret->repairs, j.repairs.items, j.repairs.count * sizeof *ret->repairs);
+  keep_verdict(&j);
 }
 
 void schema_judge(const struct schema_offer *offer, const struct schema_private *hide,

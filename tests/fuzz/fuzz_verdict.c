@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct schema_reaction reactions[] = { { { "76", 2 }, { "赞", 3 } } };
 static const struct span fields[] = { { "description", 11 }, { "audio", 5 } };
+static const struct schema_directive_options directives = { { "5", 1 }, true, true };
 static const struct schema_private hide = { { "/home/bot", 9 }, { "/home/bot/zhin", 14 } };
 
 /* The offer is picked by the first byte, so that all of them meet all inputs. */
@@ -28,6 +29,7 @@ static struct schema_offer offer_of(uint8_t pick)
     offer.share_fields = fields;
     offer.share_field_count = 2;
   }
+  if (pick & 16) offer.directives = &directives;
   return offer;
 }
 
@@ -99,6 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_words(&j.reply);
     check_again(&offer, &j.reply, &arena);
   }
+  schema_judge_words(&offer, &hide, text, &arena, &j);
+  need(j.verdict != SCHEMA_CORRECT, "words need no correction");
+  check_words(&j.reply);
+  schema_judge(&offer, data[0] & 8 ? &hide : NULL, text, &arena, &j);
   enum schema_code code = schema_reply_read(&offer, text, &arena, &strict, NULL);
   need(j.verdict != SCHEMA_ACCEPT || code == SCHEMA_OK, "what is accepted is strict");
   if (code == SCHEMA_OK) check_lenient(text, &arena);
