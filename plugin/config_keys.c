@@ -65,10 +65,13 @@ static const struct rg_key top[] = {
     .help_en = "Accounts that may command in every group, and the only ones in private chats.",
     .help_zh = "可以在任何群发命令的 QQ 号；私聊里只有他们可以。" },
   { .name = "notify", .type = RG_KEY_IDS, .offset = AT_TOP(notify), .initial = "",
-    .not_built = "*",
-    .help_en = "Accounts told in private when an endpoint is offline, its token is refused, a "
-               "group is muted, cards fail or the journal cannot be written.",
-    .help_zh = "掉线、令牌被拒、被禁言、卡片失败、记录写不进时私聊通知的 QQ 号。" },
+    .help_en = "Accounts told in private, once an hour at most for each, when an endpoint is down, "
+               "offline or refuses the token, when a group is muted or lost, at risk control, when "
+               "cards fail, a model does not answer or the journal cannot be written.",
+    .help_zh = "连不上、掉线、被禁言、被移出群、风控、模型不回答等情况私聊通知的 QQ 号，每小时一次。" },
+  { .name = "notify_groups", .type = RG_KEY_IDS, .offset = AT_TOP(notify_groups), .initial = "",
+    .help_en = "Groups that are told the same.",
+    .help_zh = "同样的事也通知这些群。" },
   { .name = "endpoints", .type = RG_KEY_ENDPOINTS,
     .help_en = "The OneBot connections, each under a name of your own: one bot account each.",
     .help_zh = "OneBot 连接，名字自取，一个连接对应一个机器人账号。" },

@@ -7,6 +7,8 @@
 #include "onebot/server.h"
 #include "plugin/config.h"
 #include "plugin/mention.h"
+#include "plugin/notify.h"
+#include "plugin/rate.h"
 #include "plugin/seen.h"
 
 struct rg_gate;
@@ -31,6 +33,7 @@ struct rg_account {
   bool cards_trusted;                   /* the operator says that this peer signs cards */
   uint64_t heartbeat_ms;                /* when its last heartbeat came; 0: none did */
   unsigned cards_missed;                /* accepted and not shown, in a row */
+  uint64_t told_ms[RG_NOTIFY_COUNT];    /* when the operator may be told again */
   struct rg_seen seen;                  /* events that came */
 };
 

@@ -294,8 +294,9 @@ static void shut_down(void *arg)
   gate->agent = NULL;
 }
 
-int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **ret,
-                     char *why, size_t cap)
+int32_t rg_gate_open_timed(const struct rg_host *host, struct rg_bytes config_path,
+                           const struct rg_timing *timing, struct rg_gate **ret, char *why,
+                           size_t cap)
 {
   tell_why(why, cap, "%s", "");
   if (!host_usable(host) || !ret || config_path.len == 0 ||
@@ -308,6 +309,7 @@ int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, st
     tell_why(why, cap, "out of memory");
     return RG_ENOMEM;
   }
+  gate->timing = *timing;
   int32_t rc = RG_ECONFIG;
   struct rg_config *config = config_load(gate->config_path, why, cap);
   if (!config) goto fail;
@@ -329,6 +331,12 @@ fail:
   rg_config_release(config);
   gate_free(gate);
   return rc;
+}
+
+int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **ret,
+                     char *why, size_t cap)
+{
+  return rg_gate_open_timed(host, config_path, &rg_timing, ret, why, cap);
 }
 
 void rg_gate_close(struct rg_gate *gate)

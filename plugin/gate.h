@@ -5,6 +5,7 @@
 
 #include "plugin/conversation.h"
 #include "plugin/log.h"
+#include "plugin/timing.h"
 
 enum {
   RG_WAITING_MAX = 1024,            /* turns of an instance: minutes of backlog for a busy bot */
@@ -37,6 +38,7 @@ struct rg_gate {
   struct rg_http *http;   /* its thread starts at the first use, as the next one's */
   struct rg_media *media; /* NULL once closing */
   struct span home;       /* of the process's user, or empty; owned */
+  struct rg_timing timing;
   char *config_path;
   struct rg_store *store; /* NULL: overrides last as long as the process */
   struct rg_settings *settings;
@@ -55,12 +57,17 @@ struct rg_gate {
   struct rg_conversation *active; /* those with jobs */
   uint64_t keyboards_until_ms;    /* a number may answer a keyboard until then */
   struct arena event_arena;
+  struct rg_notify notify;
   bool closing;
 };
 
 /* The ABI's functions. */
 int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, struct rg_gate **gate,
                      char *why, size_t cap);
+/* The same with other times than those of rg_timing: for tests. */
+int32_t rg_gate_open_timed(const struct rg_host *host, struct rg_bytes config_path,
+                           const struct rg_timing *timing, struct rg_gate **gate, char *why,
+                           size_t cap);
 int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
                        uint64_t *ticket);
 int32_t rg_gate_cancel(struct rg_gate *gate, uint64_t ticket);

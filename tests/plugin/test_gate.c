@@ -192,8 +192,8 @@ Test(gate, a_private_chat_is_a_conversation_of_its_own)
 Test(gate, what_is_not_built_says_so)
 {
   struct stage s;
-  stage_open(&s, "NapCat.Onebot", FAST "notify: [10001]\n", false);
-  cr_expect(keeper_logged(s.keeper, "notify: not built in yet"));
+  stage_open(&s, "NapCat.Onebot", FAST "    directives: {enabled: true}\n", false);
+  cr_expect(keeper_logged(s.keeper, "directives.enabled: true: not built in yet"));
   struct rg_bytes none = { NULL, 0 };
   const struct rg_turn turn = { .size = sizeof turn,
                                 .group_id = { "123", 3 },

@@ -1,0 +1,23 @@
+/* timing: how long a delivery waits for what. The values are those of the operator's world; tests
+ * scale them, through rg_gate_open_timed. */
+#ifndef PLUGIN_TIMING_H
+#define PLUGIN_TIMING_H
+
+/* Milliseconds. */
+struct rg_timing {
+  unsigned send;       /* the answer to a message */
+  unsigned reaction;   /* the answer to a reaction: words do not wait longer for it */
+  unsigned card_look;  /* design 8: one look whether a card is there */
+  unsigned correction; /* reply.md 92 */
+  unsigned echo;       /* an implementation's event of its own send comes at once, if at all */
+  unsigned retry;      /* until an action that was not written is written again */
+  unsigned muted;      /* QQ says how long a mute lasts only in an event that may be missed */
+  unsigned risk;       /* sending on after a refusal as risky freezes accounts (onebot.md 7.7) */
+  unsigned probe;      /* between two questions whether an account is online again */
+  unsigned down;       /* without a connection, until the operator is told */
+  unsigned notify;     /* between two lines about the same event */
+};
+
+extern const struct rg_timing rg_timing;
+
+#endif
