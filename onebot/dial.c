@@ -543,6 +543,12 @@ static void dial(struct ob_dial *d)
 {
   d->phase = DIALING;
   ob_service_lws_line_clear(d->s);
+  const char *fault = d->url.tls ? ob_service_tls_fault(d->s) : NULL;
+  if (fault) {
+    because(d, "%s:%u: no TLS: %s", d->url.host, d->url.port, fault);
+    fail_attempt(d);
+    return;
+  }
   struct lws_vhost *vhost = dial_vhost(d);
   if (!vhost) {
     because(d, "TLS cannot be set up: is the ca file there, and a certificate?");

@@ -92,6 +92,12 @@ static void take_lws_line(void *ctx, enum ob_log_level level, const char *text)
   ob_service_log(s, OB_LOG_DEBUG, "libwebsockets: %s", s->lws_line);
 }
 
+const char *ob_service_tls_fault(const struct ob_service *s)
+{
+  return s->options.process && s->options.process->tls_fault ? s->options.process->tls_fault()
+                                                             : NULL;
+}
+
 const char *ob_service_lws_line(const struct ob_service *s)
 {
   return s->lws_line;

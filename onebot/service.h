@@ -17,6 +17,7 @@ struct ob_process {
   void (*unlock)(void);
   /* From now on the library's lines on the calling thread go to line(ctx, …); NULL: nowhere. */
   void (*sink)(void (*line)(void *ctx, enum ob_log_level level, const char *text), void *ctx);
+  const char *(*tls_fault)(void); /* why TLS must not be used here; NULL: it may be */
 };
 
 struct ob_service_options {
@@ -73,6 +74,8 @@ void ob_service_bury(struct ob_service *s, struct ob_part *p);
 
 __attribute__((format(printf, 3, 4))) void
 ob_service_log(struct ob_service *s, enum ob_log_level level, const char *format, ...);
+/* Why no wss:// connection may be made in this process, as a text that stays; NULL: it may. */
+const char *ob_service_tls_fault(const struct ob_service *s);
 /* The last line of libwebsockets, "" where there was none since the last call of
  * ob_service_lws_line_clear: the only place that says why TLS failed. */
 const char *ob_service_lws_line(const struct ob_service *s);

@@ -322,6 +322,8 @@ int32_t rg_gate_open_timed(const struct rg_host *host, struct rg_bytes config_pa
   if (!service_start(gate, why, cap)) goto fail;
   rc = config_install(gate, config, why, cap);
   if (rc != RG_OK) goto fail;
+  if (rg_process_tls_fault())
+    rg_log_line(&gate->log, RG_LOG_WARN, "HTTP and wss:// are off: %s", rg_process_tls_fault());
   rg_config_release(config);
   *ret = gate;
   return RG_OK;

@@ -2,8 +2,11 @@
 #include "plugin/process.h"
 
 #include <curl/curl.h>
+#include <dlfcn.h>
 #include <libwebsockets.h>
+#include <openssl/evp.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 
 static pthread_mutex_t context_mu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t emitter_once = PTHREAD_ONCE_INIT;
@@ -47,10 +50,23 @@ static void sink_set(void (*line)(void *ctx, enum ob_log_level level, const char
   sink.ctx = ctx;
 }
 
+const char *rg_process_tls_fault(void)
+{
+  Dl_info program, openssl;
+  /* the program's own headers are an address inside it */
+  if (!dladdr((const void *)getauxval(AT_PHDR), &program) ||
+      !dladdr((const void *)(uintptr_t)EVP_sha256, &openssl) ||
+      program.dli_fbase != openssl.dli_fbase)
+    return NULL;
+  return "this program brings an OpenSSL of its own, which would get mixed with the system's; load "
+         "replygate.so with RTLD_NOW | RTLD_DEEPBIND, as hosts/node/index.js does";
+}
+
 const struct ob_process rg_process = {
   .lock = context_lock,
   .unlock = context_unlock,
   .sink = sink_set,
+  .tls_fault = rg_process_tls_fault,
 };
 
 static void curl_begin(void)
@@ -60,6 +76,7 @@ static void curl_begin(void)
 
 bool rg_process_curl(void)
 {
+  if (rg_process_tls_fault()) return false;
   pthread_once(&curl_once, curl_begin);
   return curl_ready;
 }

@@ -9,7 +9,11 @@
  * taken back (the module is never unloaded) and finds its instance by the calling thread. */
 extern const struct ob_process rg_process;
 
-/* libcurl, initialised at the first call. False: it could not be. Any thread. */
+/* Why neither TLS nor libcurl may be used in this process, a text that stays: this file's OpenSSL was
+ * bound to the copy inside the main program, as Node has one, while that of the libraries below may
+ * be another or half of each. NULL: all is well. Any thread. */
+const char *rg_process_tls_fault(void);
+/* libcurl, initialised at the first call. False: it could not or must not be. Any thread. */
 bool rg_process_curl(void);
 
 #endif
