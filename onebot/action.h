@@ -56,8 +56,10 @@ enum schema_code ob_action_read(struct span frame, struct arena *arena, struct o
 
 struct ob_action_settings {
   struct ob_plan_settings plan;
-  bool unwrap;                /* a text that is a structured reply becomes that reply */
-  uint32_t segments;          /* what such a reply may use: bit 1u << enum schema_type */
+  bool unwrap;       /* a text that is a structured reply becomes that reply */
+  uint32_t segments; /* what such a reply may use: bit 1u << enum schema_type */
+  /* unwrap also a text with delivery directives, read by these; NULL: they are words */
+  const struct schema_directive_options *directives;
   struct schema_private hide; /* may be empty */
   struct span answering; /* the message being answered where the action names none; may be empty */
 };

@@ -6,6 +6,8 @@
 #include "onebot/id.h"
 #include "onebot/wire.h"
 #include "schema/residue.h"
+#include "schema/silence.h"
+#include "schema/tag.h"
 
 enum {
   NODE_LEVELS_MAX = 3, /* NapCat stops reading below, with only a log line */
@@ -177,11 +179,24 @@ static bool compose_reply(struct ob_inspect *in, const struct schema_reply *repl
   if (in->reaction.count == 0)
     ob_plan_react(in->profile, &in->settings->plan, &in->target, in->answers, reply->reaction,
                   &in->reaction);
+  if (c->quote.len == 0 && reply->count > 0 &&
+      ob_profile_has_message(in->profile, reply->messages[0].reply_to))
+    c->quote = ob_compose_quote(reply->messages[0].reply_to, in->arena);
   enum schema_code code =
       ob_plan_messages(in->profile, &in->settings->plan, &in->target, reply, true, c, &error);
   in->changed = true;
   if (code == SCHEMA_OK) return true;
   return ob_inspect_refuse(in, code, SPAN("text"), schema_code_text(code));
+}
+
+/* What a text has that holds directives. */
+static bool may_hold_directives(struct span text, const struct schema_directive_options *options,
+                                struct arena *arena)
+{
+  if (!options || text.len == 0) return false;
+  if (schema_tag_possible(text) || schema_silence_is(text, arena)) return true;
+  if (options->markdown_images && span_find(text, SPAN("](")) < text.len) return true;
+  return options->media_lines && memchr(text.ptr, ':', text.len);
 }
 
 /* A quick look: a reply has a brace, in whatever script, and one of the two names of its root. */
@@ -198,15 +213,24 @@ static bool may_hold_reply(struct span text)
 static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c, bool *rethandled)
 {
   *rethandled = false;
-  if (!in->settings->unwrap || !may_hold_reply(text)) return true;
+  const struct schema_directive_options *directives = in->settings->directives;
+  if (!in->settings->unwrap) return true;
+  if (!may_hold_reply(text) && !may_hold_directives(text, directives, in->arena)) return true;
   struct schema_offer offer;
   struct schema_judgement *judged = arena_alloc(in->arena, sizeof *judged);
   if (!judged) return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
   ob_plan_offer(in->profile, &in->settings->plan, in->settings->segments,
                 in->answers.len > 0 && in->target.group_id.len > 0, in->arena, &offer);
+  if (directives) {
+    struct schema_directive_options *answering = arena_zalloc(in->arena, 1, sizeof *answering);
+    if (!answering) return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
+    *answering = *directives;
+    answering->current_message_id = in->answers;
+    offer.directives = answering;
+  }
   schema_judge(&offer, &in->settings->hide, text, in->arena, judged);
   bool sound = judged->verdict == SCHEMA_ACCEPT || judged->verdict == SCHEMA_REPAIR;
-  for (size_t i = 0; sound && i < judged->repair_count; i++)
+  for (size_t i = 0; sound && !judged->rich.taken && i < judged->repair_count; i++)
     if (judged->repairs[i].kind == SCHEMA_FIX_PLAIN_TEXT) return true;
   if (!sound && !holds_reply(text, in->arena)) return true;
   if (!sound)

@@ -189,6 +189,10 @@ static void ask_correction(struct rg_gate *gate, struct rg_job *job)
 static void judged(struct rg_gate *gate, struct rg_job *job)
 {
   log_verdict(job);
+  if (job->judgement.rich.refused > 0)
+    rg_delivery_say(job->conversation, RG_LOG_WARN,
+                    "turn %" PRIu64 ": attachments of its directives left out: %zu", job->ticket,
+                    job->judgement.rich.refused);
   if (job->stopped) return; /* it ends at once and must not be given away */
   if (job->course == RG_COURSE_CORRECT) ask_correction(gate, job);
   if (job->course == RG_COURSE_MEDIA) rg_media_stage_begin(gate, job);

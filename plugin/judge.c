@@ -76,10 +76,12 @@ static void judge(struct rg_gate *gate, struct rg_account *account, struct arena
   pthread_mutex_unlock(&gate->mu);
   j->plan_settings = rg_plan_settings(&j->view, gate->home);
   if (peer.cards_as_text) j->plan_settings.card = OB_CARD_TEXT;
+  const struct schema_directive_options directives = rg_directive_options(group, j->message_id);
   const struct ob_action_settings settings = {
     .plan = j->plan_settings,
     .unwrap = group->unwrap,
     .segments = group->segments,
+    .directives = group->directives.enabled ? &directives : NULL,
     .hide = { .home = folder(gate->home), .project = folder(j->view.config->folder) },
     .answering = j->message_id,
   };

@@ -10,6 +10,7 @@
 #include "plugin/media_ref.h"
 #include "plugin/media_type.h"
 #include "plugin/thread.h"
+#include "schema/reference.h"
 
 enum {
   ORDERS_MAX = 256,             /* replies with media that wait at once */
@@ -86,12 +87,27 @@ static void become(struct order *j, enum schema_media_kind kind, struct span val
   j->segment->text = value;
 }
 
+/* An attachment of a directive whose name says nothing is what its bytes are. */
+static void type_by_bytes(struct order *j, const struct rg_media_type *type)
+{
+  struct schema_segment *s = j->segment;
+  struct span name = { s->text.ptr, s->text.len };
+  if (!j->o.directive || s->type != SCHEMA_FILE) return;
+  for (size_t i = 0; i < s->text.len && name.len == s->text.len; i++)
+    if (s->text.ptr[i] == '?' || s->text.ptr[i] == '#') name.len = i;
+  enum schema_type is = type->class == RG_MEDIA_IMAGE   ? SCHEMA_IMAGE
+                        : type->class == RG_MEDIA_VIDEO ? SCHEMA_VIDEO
+                                                        : SCHEMA_FILE;
+  if (!schema_reference_has_extension(name) && j->o.settings->segments >> is & 1u) s->type = is;
+}
+
 /* NULL: the bytes may go as the segment at hand. */
 static const char *bytes_fault(struct order *j, struct span head, size_t size)
 {
   if (size == 0) return "empty";
   if (size > j->o.settings->media.max_bytes) return "size";
   struct rg_media_type type = rg_media_type_of(head, &j->media->magic);
+  type_by_bytes(j, &type);
   return rg_media_type_fits(&type, j->segment->type) ? NULL : "type";
 }
 

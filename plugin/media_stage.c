@@ -92,6 +92,7 @@ void rg_media_stage_begin(struct rg_gate *gate, struct rg_job *job)
     .settings = job->group,
     .endpoint = rg_config_endpoint(job->view.config, span_of(job->conversation->account->name)),
     .language = job->view.config->language,
+    .directive = job->judgement.rich.media,
     .reply = &job->reply,
     .arena = &job->arena,
     .ctx = job,

@@ -8,7 +8,7 @@
 #include "plugin/notice.h"
 #include "plugin/preview.h"
 #include "schema/contract.h"
-#include "schema/residue.h"
+#include "schema/payload.h"
 
 enum {
   /* the text, what was read from it, and the frames that it becomes */
@@ -59,6 +59,16 @@ struct ob_plan_settings rg_plan_settings(const struct rg_view *view, struct span
   return s;
 }
 
+struct schema_directive_options rg_directive_options(const struct rg_group *group,
+                                                     struct span message_id)
+{
+  return (struct schema_directive_options) {
+    .current_message_id = message_id,
+    .media_lines = group->directives.media_lines,
+    .markdown_images = group->directives.markdown_images,
+  };
+}
+
 struct rg_job *rg_job_new(const struct rg_job_input *in)
 {
   struct rg_job *job = calloc(1, sizeof *job);
@@ -91,6 +101,8 @@ bool rg_job_fit(struct rg_job *job, const struct rg_peer *peer)
   bool answers = job->message_id.len > 0 && job->target.group_id.len > 0;
   ob_plan_offer(&peer->profile, &job->settings, job->group->segments,
                 job->group->reactions && answers, &job->arena, &job->offer);
+  job->directives = rg_directive_options(job->group, job->message_id);
+  if (job->group->directives.enabled) job->offer.directives = &job->directives;
   return !job->arena.failed;
 }
 
@@ -137,20 +149,26 @@ static enum schema_code plain_reply(struct rg_job *job, struct span text, struct
   return SCHEMA_OK;
 }
 
-/* The messages that answer as a quote get the id of what they answer (setting `quote`). */
+/* Which messages quote: the setting `quote` for what a message answers, and the targets that the
+ * directives of the answer name (rich-output.md 191 to 194). */
 static bool quote_fill(struct rg_job *job)
 {
-  if (job->message_id.len == 0) return true;
-  if (job->group->quote == RG_QUOTE_NEVER && !job->quoted) return true;
+  static const enum schema_reply_mode modes[] = {
+    [RG_QUOTE_NEVER] = SCHEMA_REPLY_OFF,
+    [RG_QUOTE_FIRST] = SCHEMA_REPLY_FIRST,
+    [RG_QUOTE_ALL] = SCHEMA_REPLY_ALL,
+  };
+  enum schema_reply_mode mode = modes[job->group->quote];
+  if (mode == SCHEMA_REPLY_OFF && job->quoted) mode = SCHEMA_REPLY_FIRST;
   struct schema_message *messages = arena_zalloc(&job->arena, job->reply.count, sizeof *messages);
   if (job->reply.count > 0 && !messages) return false;
-  bool quoted = false;
+  bool used = false;
   for (size_t i = 0; i < job->reply.count; i++) {
-    messages[i] = job->reply.messages[i];
-    if (messages[i].count == 0 || messages[i].reply_to.len > 0) continue;
-    if (quoted && job->group->quote != RG_QUOTE_ALL) continue;
-    messages[i].reply_to = job->message_id;
-    quoted = true;
+    struct schema_message *m = &messages[i];
+    *m = job->reply.messages[i];
+    bool named = m->reply_to.len > 0;
+    if (!named && m->count > 0) m->reply_to = job->message_id;
+    if (!schema_reply_mode_keeps(mode, true, m->reply_to.len > 0, named, &used)) m->reply_to = none;
   }
   job->reply.messages = messages;
   return true;
@@ -179,7 +197,7 @@ static void reference_judge(struct rg_job *job, struct schema_segment *s)
     fault = rg_media_path_fault(&group->media.roots, job->settings.home, s->text, &job->arena,
                                 &s->text);
   } else {
-    fault = rg_media_url_fault(group, false, s->text);
+    fault = rg_media_url_fault(group, job->judgement.rich.media, s->text);
   }
   if (!fault) return;
   s->media_kind = SCHEMA_MEDIA_URL;
@@ -334,8 +352,11 @@ static void plan_plain(struct rg_job *job)
 
 static void judge_text(struct rg_job *job, struct span text)
 {
+  /* what was unwrapped for a framework is a reply, whatever the group's own model answers with */
+  bool words = job->group->output == RG_OUTPUT_TEXT && !job->foreign;
   job->has_verdict = true;
-  schema_judge(&job->offer, &job->hide, text, &job->arena, &job->judgement);
+  (words ? schema_judge_words : schema_judge)(&job->offer, &job->hide, text, &job->arena,
+                                              &job->judgement);
   job->error = job->judgement.error;
   switch (job->judgement.verdict) {
   case SCHEMA_ACCEPT:
@@ -348,17 +369,6 @@ static void judge_text(struct rg_job *job, struct span text)
   }
 }
 
-/* `output: text`: the model's words as they are, but for a tool call written as text. */
-static void judge_plain(struct rg_job *job)
-{
-  size_t at = 0;
-  if (!lets_through(job->group) && schema_residue_tool_call(job->text, &at)) {
-    refuse(job, schema_fail(&job->error, SCHEMA_ETOOLCALL, at, NULL, NULL));
-    return;
-  }
-  plan_plain(job);
-}
-
 void rg_job_judge(struct rg_job *job)
 {
   job->judged = true;
@@ -366,8 +376,6 @@ void rg_job_judge(struct rg_job *job)
     job->course = RG_COURSE_SILENT;
   } else if (job->kind == RG_KIND_NOTICE) {
     plan_plain(job);
-  } else if (job->group->output == RG_OUTPUT_TEXT) {
-    judge_plain(job);
   } else {
     judge_text(job, job->text);
     bool held = job->course == RG_COURSE_CORRECT || job->course == RG_COURSE_REFUSED;

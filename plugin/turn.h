@@ -89,6 +89,7 @@ struct rg_job {
   struct rg_peer peer;
   struct ob_plan_settings settings;
   struct schema_private hide;
+  struct schema_directive_options directives; /* offer reads them where the group has them on */
   struct schema_offer offer;
   struct arena arena; /* everything below, and what group's and profile's users need */
   struct span text;
@@ -96,7 +97,7 @@ struct rg_job {
   struct span message_id, sender_id;
   struct schema_judgement judgement;
   struct schema_reply reply; /* what is delivered: the judged reply, or plain text */
-  bool has_verdict;          /* false for what is not judged: a notice of the host, output: text */
+  bool has_verdict;          /* false for what is not judged: a notice of the host */
   struct schema_error error; /* RG_COURSE_REFUSED, RG_COURSE_CORRECT */
   enum rg_course course;
   const struct schema_reply *media_reply; /* what the media thread made of reply; NULL: no memory */
@@ -130,6 +131,9 @@ bool rg_job_plan_text(struct rg_job *job, struct span text, struct ob_plan *ret)
 
 /* What the settings of a chat mean for its plans. home: of this process, or empty; lent. */
 struct ob_plan_settings rg_plan_settings(const struct rg_view *view, struct span home);
+/* How a group reads directives in what answers that message. */
+struct schema_directive_options rg_directive_options(const struct rg_group *group,
+                                                     struct span message_id);
 /* Milliseconds between a step of a plan and the one before it. */
 unsigned rg_plan_pause_ms(const struct rg_group *group, const struct ob_plan *plan, size_t step);
 /* Milliseconds to wait before a step, after the one before it was answered. */

@@ -356,6 +356,14 @@ static bool is_one_value(struct span text, struct arena *arena)
   return schema_json_next(&reader) == SCHEMA_JSON_END;
 }
 
+/* Whether a number or a word of JSON begins at byte at. */
+static bool is_value(struct span text, size_t at)
+{
+  struct span rest = { text.ptr + at, text.len - at };
+  return (*rest.ptr >= '0' && *rest.ptr <= '9') || span_starts(rest, SPAN("true")) ||
+         span_starts(rest, SPAN("false")) || span_starts(rest, SPAN("null"));
+}
+
 /* Whether text begins as a JSON object or array would, complete or not. */
 static bool begins_as_json(struct span text)
 {
@@ -367,6 +375,10 @@ static bool begins_as_json(struct span text)
   char next = text.ptr[inside];
   size_t quote = schema_lenient_quote(text, inside), m;
   if (c == '[') {
+    size_t in = inside; /* lists in lists; but [[a word]] is none */
+    while (in < text.len && text.ptr[in] == '[') in = schema_lenient_blank(text, in + 1);
+    if (in > inside && in < text.len && schema_is_word(text.ptr[in]) && !is_value(text, in))
+      return false;
     bool item = next == '{' || next == '[' || next == ']' || quote > inside;
     return item || schema_lenient_bracket(text, inside, &m) == '{';
   }

@@ -364,10 +364,7 @@ static size_t tags_length(struct judging *j, struct span text)
       tag.len += 2;
       if (!schema_tags_take(tag, 0, j->arena, &left, &tags)) return at;
     }
-    if (!tags.reply && !tags.audio) { /* a broken one is no JSON either */
-      size_t inside = schema_skip_blank(text, at + 2);
-      return inside < text.len && strchr("rRaA", text.ptr[inside]) ? inside : at;
-    }
+    if (!tags.reply && !tags.audio) return at;
     at = schema_skip_blank(text, at + tag.len);
   }
   return at;

@@ -516,6 +516,38 @@ Test(action, unwraps_replies)
   RUN(rows, s);
 }
 
+#define QUOTE(id) S("reply", "{\"id\":\"" id "\"}")
+
+Test(action, unwraps_directives_where_they_are_on)
+{
+  static const struct schema_directive_options options = { .media_lines = true };
+  static const struct row on[] = {
+    { "a target", OB_NAPCAT, GIVEN("\"[[reply_to:7]] a\""), SENT(QUOTE("7") "," TEXT("a")) },
+    { "the message that is answered", OB_NAPCAT, GIVEN("\"[[reply_to_current]] a\""),
+      SENT(QUOTE("9") "," TEXT("a")) },
+    { "the framework quotes already", OB_NAPCAT,
+      GIVEN("[" QUOTE("7") "," TEXT("[[reply_to:8]] a") "]"), SENT(QUOTE("7") "," TEXT("a")) },
+    { "an attachment", OB_NAPCAT, GIVEN("\"a\\nMEDIA:https://e.com/x.png\""),
+      SENT(TEXT("a") "," S("image", "{\"file\":\"https://e.com/x.png\"}")) },
+    { "words", OB_NAPCAT, GIVEN("[" TEXT("at 10:30 [[x]]") "]"), PASS },
+    { "words are not tidied", OB_NAPCAT, GIVEN("[" TEXT("a:  b ") "]"), PASS },
+    { "silence", OB_NAPCAT, GIVEN("\"NO_REPLY\""), "drop empty" },
+    { "in a structured reply", OB_NAPCAT, GIVEN("[" TEXT(REPLY("[[reply_to:7]]a") "}") "]"),
+      SENT(QUOTE("7") "," TEXT("a")) },
+  };
+  static const struct row off[] = {
+    { "off", OB_NAPCAT, GIVEN("[" TEXT("[[reply_to:7]] a") "]"), PASS },
+  };
+  struct ob_action_settings s = usual();
+  s.unwrap = true;
+  s.answering = SPAN("9");
+  RUN(off, s);
+  s.directives = &options;
+  RUN(on, s);
+  s.unwrap = false;
+  RUN(off, s);
+}
+
 Test(action, leaves_replies_alone_without_unwrap)
 {
   static const struct row rows[] = {

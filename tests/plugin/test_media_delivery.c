@@ -98,6 +98,50 @@ Test(media_delivery, what_cannot_go_stays_visible)
   stage_close(&s);
 }
 
+/* A gate whose groups read directives, with a picture "photo" under its root. */
+static void rich_open(struct stage *s)
+{
+  char why[1024], line[256];
+  media_open(s, "", "hosts: public");
+  snprintf(line, sizeof line, "cp %s/media/cat.png %s/media/photo", s->folder, s->folder);
+  cr_assert_eq(system(line), 0);
+  stage_config(s, "", GROUPS "hosts: public}, directives: {enabled: true, media_lines: true}}\n");
+  cr_assert_eq(rg_gate_reload(s->gate, why, sizeof why), RG_OK, "%s", why);
+  stage_ready(s);
+}
+
+Test(media_delivery, directives_bring_attachments_and_targets)
+{
+  struct stage s;
+  rich_open(&s);
+  const char *result =
+      send_one(&s, "[[reply_to:77]] look\nMEDIA:cat.png\nMEDIA:./cat.png\nMEDIA:../etc/passwd");
+  cr_expect(strstr(result, "\"delivered\"") && strstr(result, "\"directive\""), "%s", result);
+  cr_expect(bot_call_has(s.bot, 0, "send_group_msg", "\"reply\",\"data\":{\"id\":\"77\"}"));
+  cr_expect(bot_call_has(s.bot, 0, "send_group_msg", "base64://" PNG));
+  cr_expect_not(bot_call_has(s.bot, 0, "send_group_msg", "[["));
+  cr_expect_not(bot_call_has(s.bot, 0, "send_group_msg", "passwd"));
+  cr_expect(keeper_logged(s.keeper, "attachments of its directives left out: 1"));
+  result = send_one(&s, "MEDIA:/etc/passwd");
+  cr_expect(strstr(result, "\"delivered\""), "%s", result);
+  cr_expect(bot_call_has(s.bot, 1, "send_group_msg", "could not be sent]"),
+            "outside every root: the notice");
+  cr_expect_not(bot_call_has(s.bot, 1, "send_group_msg", "passwd"));
+  stage_close(&s);
+}
+
+Test(media_delivery, what_has_no_ending_is_what_its_bytes_are)
+{
+  struct stage s;
+  rich_open(&s);
+  send_one(&s, "MEDIA:./photo");
+  cr_expect(bot_call_has(s.bot, 0, "send_group_msg", "{\"type\":\"image\""));
+  send_one(&s, MEDIA("file", "path", "photo"));
+  cr_expect_not(bot_call_has(s.bot, 1, "send_group_msg", "{\"type\":\"image\""),
+                "a reply says itself what it is");
+  stage_close(&s);
+}
+
 static struct bot_answer take_upload(struct bot *bot, const struct bot_call *call)
 {
   if (strcmp(call->action, "upload_file_stream") != 0) return (struct bot_answer) { 0 };

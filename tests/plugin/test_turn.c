@@ -84,6 +84,10 @@ Test(turn, course_by_verdict_and_settings)
     { "watched, sound", observe, RG_KIND_ANSWER, REPLY(TEXT("hi")), RG_COURSE_DELIVER, 1,
       SCHEMA_OK },
     { "plain text", plain, RG_KIND_ANSWER, "{\"not\":\"read\"}", RG_COURSE_DELIVER, 1, SCHEMA_OK },
+    { "plain text, secret", plain, RG_KIND_ANSWER,
+      "key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD", RG_COURSE_DELIVER, 1, SCHEMA_OK },
+    { "plain text, only reasoning", plain, RG_KIND_ANSWER, "<think>hm</think>", RG_COURSE_REFUSED,
+      0, SCHEMA_EREASONING },
     { "plain text, tool call", plain, RG_KIND_ANSWER, tool, RG_COURSE_REFUSED, 0,
       SCHEMA_ETOOLCALL },
     { "a notice is not judged", "", RG_KIND_NOTICE, tool, RG_COURSE_DELIVER, 1, SCHEMA_OK },
@@ -216,6 +220,70 @@ Test(turn, quotes_what_it_answers)
       cr_expect_eq(quotes, k == 0 ? rows[i].first : rows[i].second, "%s, message %zu",
                    rows[i].quote, k);
     }
+    rg_job_free(job);
+  }
+}
+
+#define RICH(more) "groups:\n  default:\n    directives: {enabled: true" more "}\n"
+
+/* What an answer with directives sends first. */
+Test(turn, directives_by_settings)
+{
+  static const char lines[] = RICH(", media_lines: true");
+  static const char quote_first[] = RICH("") "    quote: first\n";
+  static const char quote_all[] = RICH("") "    quote: all\n";
+  static const char http[] = RICH(", media_lines: true") "    media: {inspect: false}\n";
+  static const char text[] = RICH(", media_lines: true") "    output: text\n";
+  static const struct {
+    const char *label, *rest, *answer;
+    size_t step, steps;
+    const char *has, *lacks;
+  } rows[] = {
+    { "off", "", "[[reply_to_current]] hi", 0, 1, "[[reply_to_current]] hi", "\"reply\"" },
+    { "the message being answered", RICH(""), "[[reply_to_current]] hi", 0, 1,
+      "{\"type\":\"reply\",\"data\":{\"id\":\"555\"}}", "[[" },
+    { "another one", RICH(""), "[[reply_to:77]] hi", 0, 1, "\"id\":\"77\"", "555" },
+    { "no message has such an id", RICH(""), "[[reply_to:<id>]] hi", 0, 1, "hi", "\"reply\"" },
+    { "without lines they are words", RICH(""), "a\nMEDIA:https://e.com/a.png", 0, 1,
+      "MEDIA:https://e.com/a.png", "\"image\"" },
+    { "a picture", http, "a\nMEDIA:https://e.com/a.png", 0, 1, "\"image\"", "MEDIA" },
+    { "https only, whatever schemes says", http, "a\nMEDIA:http://e.com/a.png", 0, 1,
+      "MEDIA:http://e.com/a.png", "\"image\"" },
+    { "a Markdown image", RICH(", markdown_images: true") "    media: {inspect: false}\n",
+      "a ![x](https://e.com/i.png)", 0, 1, "\"image\"", "![" },
+    { "without the option it is words", lines, "a ![x](https://e.com/i.png)", 0, 1, "![x]",
+      "\"image\"" },
+    { "voice", http, "[[audio_as_voice]]\nMEDIA:https://e.com/t.mp3", 0, 1, "\"record\"", "[[" },
+    { "audio without the tag is a file", http, "MEDIA:https://e.com/t.mp3", 0, 1, "\"file\"",
+      "\"record\"" },
+    { "mode first: the second target goes", quote_first,
+      REPLY(TEXT("a") "," TEXT("[[reply_to:7]]b")), 1, 2, "b", "\"reply\"" },
+    { "mode first: the first quotes", quote_first, REPLY(TEXT("a") "," TEXT("[[reply_to:7]]b")), 0,
+      2, "\"id\":\"555\"", NULL },
+    { "mode all: each its own", quote_all, REPLY(TEXT("a") "," TEXT("[[reply_to:7]]b")), 1, 2,
+      "\"id\":\"7\"", "555" },
+    { "mode never: a tag counts", RICH(""), REPLY(TEXT("a") "," TEXT("[[reply_to:7]]b")), 1, 2,
+      "\"id\":\"7\"", NULL },
+    { "mode never: nothing else", RICH(""), REPLY(TEXT("a") "," TEXT("[[reply_to:7]]b")), 0, 2, "a",
+      "\"reply\"" },
+    { "silence", RICH(""), "NO_REPLY", 0, 0, NULL, NULL },
+    { "silence where it is off", "", "NO_REPLY", 0, 1, "NO_REPLY", NULL },
+    { "a payload", http, "{\"text\":\"a\",\"mediaUrl\":\"https://e.com/a.png\"}", 0, 1, "\"image\"",
+      "mediaUrl" },
+    { "words with directives", text, "[[reply_to_current]] {\"a\":1}", 0, 1, "\"555\"", "[[" },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct rg_job *job = job_of(rows[i].rest, RG_KIND_ANSWER, OB_NAPCAT, rows[i].answer);
+    cr_expect_eq(job->course, RG_COURSE_DELIVER, "%s: course %d, %s", rows[i].label, job->course,
+                 schema_code_word(job->error.code));
+    cr_assert_eq(job->plan.count, rows[i].steps, "%s: %zu steps", rows[i].label, job->plan.count);
+    struct span p = rows[i].steps ? job->plan.steps[rows[i].step].params : SPAN("");
+    if (rows[i].has)
+      cr_expect(span_find(p, span_of(rows[i].has)) < p.len, "%s: %.*s", rows[i].label, (int)p.len,
+                p.ptr);
+    if (rows[i].lacks)
+      cr_expect_eq(span_find(p, span_of(rows[i].lacks)), p.len, "%s: %.*s", rows[i].label,
+                   (int)p.len, p.ptr);
     rg_job_free(job);
   }
 }
