@@ -1,15 +1,14 @@
-/* store_sqlite: the store in one SQLite file, the default. */
+/* store_sqlite: see store_sqlite.h. */
+#include "plugin/store_sqlite.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "plugin/store.h"
 
 enum {
   APPLICATION = 0x52674174, /* "RgAt", in the file's head: tells our files from others */
@@ -22,47 +21,103 @@ static const char *const steps[] = {
   " endpoint TEXT NOT NULL, group_id INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
   " author TEXT NOT NULL, at INTEGER NOT NULL,"
   " PRIMARY KEY (endpoint, group_id, key)) STRICT, WITHOUT ROWID;",
+  "CREATE TABLE line ("
+  " n INTEGER PRIMARY KEY, endpoint TEXT NOT NULL, is_group INTEGER NOT NULL, chat TEXT NOT NULL,"
+  " at INTEGER NOT NULL, ours INTEGER NOT NULL, sender TEXT NOT NULL, name TEXT NOT NULL,"
+  " message TEXT NOT NULL, reply TEXT NOT NULL, text TEXT NOT NULL) STRICT;"
+  "CREATE INDEX line_of_chat ON line (endpoint, is_group, chat, n);"
+  "CREATE TABLE budget (name TEXT NOT NULL PRIMARY KEY, day INTEGER NOT NULL,"
+  " tokens INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
+  "CREATE TABLE turn ("
+  " ticket INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, endpoint TEXT NOT NULL,"
+  " group_id TEXT NOT NULL, user_id TEXT NOT NULL, message_id TEXT NOT NULL,"
+  " sender_id TEXT NOT NULL, kind INTEGER NOT NULL, origin INTEGER NOT NULL,"
+  " notice INTEGER NOT NULL, kept INTEGER NOT NULL, doubted INTEGER NOT NULL,"
+  " text BLOB NOT NULL, result TEXT, ended INTEGER) STRICT;"
+  "CREATE TABLE step ("
+  " ticket INTEGER NOT NULL, n INTEGER NOT NULL, kind INTEGER NOT NULL, message INTEGER NOT NULL,"
+  " chars INTEGER NOT NULL, card INTEGER NOT NULL, action TEXT NOT NULL, params BLOB NOT NULL,"
+  " card_text BLOB NOT NULL, state INTEGER NOT NULL, at INTEGER NOT NULL, message_id TEXT NOT NULL,"
+  " PRIMARY KEY (ticket, n)) STRICT, WITHOUT ROWID;",
 };
 enum { VERSION = sizeof steps / sizeof steps[0] };
 
-enum statement { SELECT_ALL, PUT, DROP_KEY, DROP_GROUP, STATEMENT_COUNT };
-static const char *const statements[STATEMENT_COUNT] = {
-  [SELECT_ALL] = "SELECT endpoint, group_id, key, value, author FROM override",
-  [PUT] = "INSERT INTO override (endpoint, group_id, key, value, author, at)"
-          " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-          " ON CONFLICT DO UPDATE SET value = ?4, author = ?5, at = ?6",
-  [DROP_KEY] = "DELETE FROM override WHERE endpoint = ?1 AND group_id = ?2 AND key = ?3",
-  [DROP_GROUP] = "DELETE FROM override WHERE endpoint = ?1 AND group_id = ?2",
+static const char *const statements[RG_SQL_COUNT] = {
+  [RG_SQL_OVERRIDES] = "SELECT endpoint, group_id, key, value, author FROM override",
+  [RG_SQL_OVERRIDE_PUT] = "INSERT INTO override (endpoint, group_id, key, value, author, at)"
+                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+                          " ON CONFLICT DO UPDATE SET value = ?4, author = ?5, at = ?6",
+  [RG_SQL_OVERRIDE_DROP] =
+      "DELETE FROM override WHERE endpoint = ?1 AND group_id = ?2 AND key = ?3",
+  [RG_SQL_OVERRIDE_DROP_GROUP] = "DELETE FROM override WHERE endpoint = ?1 AND group_id = ?2",
+  [RG_SQL_LINE_PUT] = "INSERT INTO line (endpoint, is_group, chat, at, ours, sender, name, message,"
+                      " reply, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+  [RG_SQL_LINE_TRIM] = "DELETE FROM line WHERE endpoint = ?1 AND is_group = ?2 AND chat = ?3 AND"
+                       " (at < ?5 OR n NOT IN (SELECT n FROM line WHERE endpoint = ?1 AND"
+                       " is_group = ?2 AND chat = ?3 ORDER BY n DESC LIMIT ?4))",
+  [RG_SQL_LINE_EACH] =
+      "SELECT at, ours, sender, name, message, reply, text FROM (SELECT * FROM line"
+      " WHERE endpoint = ?1 AND is_group = ?2 AND chat = ?3 AND at >= ?5"
+      " ORDER BY n DESC LIMIT ?4) ORDER BY n",
+  [RG_SQL_LINES_DROP] = "DELETE FROM line WHERE endpoint = ?1 AND is_group = ?2 AND chat = ?3",
+  [RG_SQL_BUDGET_PUT] = "INSERT INTO budget (name, day, tokens) VALUES (?1, ?2, ?3)"
+                        " ON CONFLICT DO UPDATE SET day = ?2, tokens = ?3",
+  [RG_SQL_BUDGET_GET] = "SELECT day, tokens FROM budget WHERE name = ?1",
+  [RG_SQL_BEGIN] = "BEGIN IMMEDIATE",
+  [RG_SQL_COMMIT] = "COMMIT",
+  [RG_SQL_ROLLBACK] = "ROLLBACK",
+  [RG_SQL_TURNS] = "SELECT ticket, at, endpoint, group_id, user_id, message_id, sender_id, kind,"
+                   " origin, notice, kept, doubted, text FROM turn WHERE result IS NULL"
+                   " ORDER BY ticket",
+  [RG_SQL_STEPS] = "SELECT kind, message, chars, card, action, params, card_text, state, at,"
+                   " message_id FROM step WHERE ticket = ?1 ORDER BY n",
+  [RG_SQL_TURN_PUT] =
+      "INSERT INTO turn (ticket, at, endpoint, group_id, user_id, message_id,"
+      " sender_id, kind, origin, notice, kept, doubted, text)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12)"
+      " ON CONFLICT DO UPDATE SET notice = ?10, kept = ?11, doubted = 0, text = ?12",
+  [RG_SQL_STEP_PUT] = "INSERT INTO step (ticket, n, kind, message, chars, card, action, params,"
+                      " card_text, state, at, message_id)"
+                      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+                      " ON CONFLICT DO UPDATE SET card = ?6, params = ?8, card_text = ?9,"
+                      " state = ?10, at = ?11, message_id = ?12",
+  [RG_SQL_STEP_STATE] = "UPDATE step SET state = ?3, at = ?4, message_id = ?5"
+                        " WHERE ticket = ?1 AND n = ?2",
+  [RG_SQL_STEP_FORM] =
+      "UPDATE step SET state = ?3, at = ?4, message_id = ?5, params = ?6, card = 0,"
+      " card_text = x'' WHERE ticket = ?1 AND n = ?2",
+  [RG_SQL_STEP_END] = "UPDATE step SET state = ?3, at = ?4, message_id = ?5, params = x'',"
+                      " card_text = x'' WHERE ticket = ?1 AND n = ?2",
+  [RG_SQL_TURN_END] = "UPDATE turn SET text = x'', kept = 0, result = ?2, ended = ?3"
+                      " WHERE ticket = ?1",
+  [RG_SQL_STEPS_DROP] = "DELETE FROM step WHERE ticket IN (SELECT ticket FROM turn"
+                        " WHERE result IS NOT NULL AND (ticket <= ?1 OR ended < ?2))",
+  [RG_SQL_TURNS_DROP] =
+      "DELETE FROM turn WHERE result IS NOT NULL AND (ticket <= ?1 OR ended < ?2)",
+  [RG_SQL_SENT_NEAR] = "SELECT 1 FROM step WHERE ticket BETWEEN ?1 AND ?2 AND message_id = ?3",
 };
 
-struct store {
-  struct rg_store head;
-  pthread_mutex_t mu; /* guards all below */
-  char *path;
-  sqlite3 *db; /* NULL until it is needed */
-  sqlite3_stmt *prepared[STATEMENT_COUNT];
-};
-
-static struct store *of(struct rg_store *s)
+static struct rg_sqlite *of(struct rg_store *s)
 {
-  return (struct store *)(void *)s;
+  return (struct rg_sqlite *)(void *)s;
 }
 
-static bool fail(const struct store *s, const char *what, const char *advice, char *why, size_t cap)
+bool rg_sqlite_say(const struct rg_sqlite *s, const char *what, const char *advice, char *why,
+                   size_t cap)
 {
   snprintf(why, cap, "store %s: %s: %s", s->path, what, advice);
   return false;
 }
 
-static bool fail_sqlite(const struct store *s, char *why, size_t cap)
+bool rg_sqlite_fail(const struct rg_sqlite *s, char *why, size_t cap)
 {
-  return fail(s, s->db ? sqlite3_errmsg(s->db) : "out of memory",
-              "is the disk full, or the file or its folder not writable?", why, cap);
+  return rg_sqlite_say(s, s->db ? sqlite3_errmsg(s->db) : "out of memory",
+                       "is the disk full, or the file or its folder not writable?", why, cap);
 }
 
-static void shut(struct store *s)
+static void shut(struct rg_sqlite *s)
 {
-  for (size_t i = 0; i < STATEMENT_COUNT; i++) {
+  for (size_t i = 0; i < RG_SQL_COUNT; i++) {
     sqlite3_finalize(s->prepared[i]);
     s->prepared[i] = NULL;
   }
@@ -71,7 +126,7 @@ static void shut(struct store *s)
 }
 
 /* One number that a query gives, or -1. */
-static int64_t number(struct store *s, const char *query)
+int64_t rg_sqlite_number(struct rg_sqlite *s, const char *query)
 {
   sqlite3_stmt *q = NULL;
   int64_t n = -1;
@@ -81,89 +136,94 @@ static int64_t number(struct store *s, const char *query)
   return n;
 }
 
-static bool run(struct store *s, const char *sql)
+bool rg_sqlite_run(struct rg_sqlite *s, const char *sql)
 {
   return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 /* Brings the file to VERSION, in one transaction: another process may do the same. */
-static bool upgrade(struct store *s, char *why, size_t cap)
+static bool upgrade(struct rg_sqlite *s, char *why, size_t cap)
 {
-  if (!run(s, "BEGIN IMMEDIATE")) return fail_sqlite(s, why, cap);
-  int64_t version = number(s, "PRAGMA user_version");
-  int64_t application = number(s, "PRAGMA application_id");
-  bool empty = number(s, "SELECT count(*) FROM sqlite_schema") == 0;
+  if (!rg_sqlite_run(s, "BEGIN IMMEDIATE")) return rg_sqlite_fail(s, why, cap);
+  int64_t version = rg_sqlite_number(s, "PRAGMA user_version");
+  int64_t application = rg_sqlite_number(s, "PRAGMA application_id");
+  bool empty = rg_sqlite_number(s, "SELECT count(*) FROM sqlite_schema") == 0;
   bool fine = true;
   if (application != APPLICATION && !(empty && application == 0 && version == 0))
-    fine = fail(s, "this is a database of another program", "name another file", why, cap);
+    fine = rg_sqlite_say(s, "this is a database of another program", "name another file", why, cap);
   else if (version < 0 || version > VERSION)
-    fine = fail(s, "written by a newer version of Replygate", "use that version, or another file",
-                why, cap);
+    fine = rg_sqlite_say(s, "written by a newer version of Replygate",
+                         "use that version, or another file", why, cap);
   for (int64_t v = version; fine && v < VERSION; v++)
-    if (!run(s, steps[v])) fine = fail_sqlite(s, why, cap);
+    if (!rg_sqlite_run(s, steps[v])) fine = rg_sqlite_fail(s, why, cap);
   char mark[96];
   snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION,
            VERSION);
-  if (fine && version < VERSION && !run(s, mark)) fine = fail_sqlite(s, why, cap);
-  if (fine && !run(s, "COMMIT")) fine = fail_sqlite(s, why, cap);
-  if (!fine) run(s, "ROLLBACK");
+  if (fine && version < VERSION && !rg_sqlite_run(s, mark)) fine = rg_sqlite_fail(s, why, cap);
+  if (fine && !rg_sqlite_run(s, "COMMIT")) fine = rg_sqlite_fail(s, why, cap);
+  if (!fine) rg_sqlite_run(s, "ROLLBACK");
   return fine;
 }
 
-static bool set_up(struct store *s, char *why, size_t cap)
+static bool set_up(struct rg_sqlite *s, char *why, size_t cap)
 {
   sqlite3_busy_timeout(s->db, BUSY_MS);
   sqlite3_extended_result_codes(s->db, 1);
   /* a small cache: there is little to hold, and memory is dear on a small machine */
-  if (!run(s, "PRAGMA cache_size = -256; PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL"))
-    return fail_sqlite(s, why, cap);
+  if (!rg_sqlite_run(
+          s, "PRAGMA cache_size = -256; PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL"))
+    return rg_sqlite_fail(s, why, cap);
   /* where it cannot be had (a network folder) the file works all the same, more slowly */
-  if (!run(s, "PRAGMA journal_mode = WAL")) return fail_sqlite(s, why, cap);
+  if (!rg_sqlite_run(s, "PRAGMA journal_mode = WAL")) return rg_sqlite_fail(s, why, cap);
   if (!upgrade(s, why, cap)) return false;
-  for (size_t i = 0; i < STATEMENT_COUNT; i++)
+  for (size_t i = 0; i < RG_SQL_COUNT; i++)
     if (sqlite3_prepare_v3(s->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT, &s->prepared[i],
                            NULL) != SQLITE_OK)
-      return fail_sqlite(s, why, cap);
+      return rg_sqlite_fail(s, why, cap);
   return true;
 }
 
 /* Opens the file where it is not open yet. */
-static bool need(struct store *s, char *why, size_t cap)
+bool rg_sqlite_need(struct rg_sqlite *s, char *why, size_t cap)
 {
   if (s->db) return true;
-  /* made here, so that no one else on the machine may read it */
-  int fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0)
-    return fail(s, strerror(errno), "the folder must exist and be writable for this user", why,
-                cap);
-  close(fd);
+  /* Made here, so that no one else on the machine may read it. A file that is there is not opened:
+   * closing it again would let go of the locks that another store of this process has on it. */
+  int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0 && errno != EEXIST)
+    return rg_sqlite_say(s, strerror(errno), "the folder must exist and be writable for this user",
+                         why, cap);
+  if (fd >= 0) close(fd);
+  struct stat found;
+  if (fd < 0 && stat(s->path, &found) == 0 && S_ISDIR(found.st_mode))
+    return rg_sqlite_say(s, strerror(EISDIR), "name a file", why, cap);
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   bool fine = sqlite3_open_v2(s->path, &s->db, flags, NULL) == SQLITE_OK;
   if (fine)
     fine = set_up(s, why, cap);
   else
-    fail_sqlite(s, why, cap);
+    rg_sqlite_fail(s, why, cap);
   if (!fine) shut(s);
   return fine;
 }
 
-static bool bind_text(sqlite3_stmt *q, int at, struct span text)
+bool rg_sqlite_bind(sqlite3_stmt *q, int at, struct span text)
 {
   return sqlite3_bind_text(q, at, text.ptr ? text.ptr : "", (int)text.len, SQLITE_STATIC) ==
          SQLITE_OK;
 }
 
 /* Runs a statement to its end and makes it ready for the next use. */
-static bool finish(struct store *s, sqlite3_stmt *q, bool bound, char *why, size_t cap)
+bool rg_sqlite_step(struct rg_sqlite *s, sqlite3_stmt *q, bool bound, char *why, size_t cap)
 {
   bool fine = bound && sqlite3_step(q) == SQLITE_DONE;
-  if (!fine) fail_sqlite(s, why, cap);
+  if (!fine) rg_sqlite_fail(s, why, cap);
   sqlite3_reset(q);
   sqlite3_clear_bindings(q);
   return fine;
 }
 
-static struct span column(sqlite3_stmt *q, int i)
+struct span rg_sqlite_text(sqlite3_stmt *q, int i)
 {
   const char *text = (const char *)sqlite3_column_text(q, i);
   return (struct span) { text ? text : "", text ? (size_t)sqlite3_column_bytes(q, i) : 0 };
@@ -172,23 +232,23 @@ static struct span column(sqlite3_stmt *q, int i)
 static bool override_each(struct rg_store *store, rg_override_fn *each, void *ctx, char *why,
                           size_t cap)
 {
-  struct store *s = of(store);
+  struct rg_sqlite *s = of(store);
   bool fine = true;
   pthread_mutex_lock(&s->mu);
   if (!s->db && access(s->path, F_OK) != 0 && errno == ENOENT) goto done;
-  fine = need(s, why, cap);
+  fine = rg_sqlite_need(s, why, cap);
   if (!fine) goto done;
-  sqlite3_stmt *q = s->prepared[SELECT_ALL];
+  sqlite3_stmt *q = s->prepared[RG_SQL_OVERRIDES];
   int rc;
   while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
-    struct rg_override o = { .endpoint = column(q, 0),
+    struct rg_override o = { .endpoint = rg_sqlite_text(q, 0),
                              .group = (uint64_t)sqlite3_column_int64(q, 1),
-                             .key = column(q, 2),
-                             .value = column(q, 3),
-                             .author = column(q, 4) };
+                             .key = rg_sqlite_text(q, 2),
+                             .value = rg_sqlite_text(q, 3),
+                             .author = rg_sqlite_text(q, 4) };
     each(ctx, &o);
   }
-  if (rc != SQLITE_DONE) fine = fail_sqlite(s, why, cap);
+  if (rc != SQLITE_DONE) fine = rg_sqlite_fail(s, why, cap);
   sqlite3_reset(q);
 done:
   pthread_mutex_unlock(&s->mu);
@@ -197,16 +257,17 @@ done:
 
 static bool override_put(struct rg_store *store, const struct rg_override *o, char *why, size_t cap)
 {
-  struct store *s = of(store);
+  struct rg_sqlite *s = of(store);
   pthread_mutex_lock(&s->mu);
-  bool fine = need(s, why, cap);
+  bool fine = rg_sqlite_need(s, why, cap);
   if (fine) {
-    sqlite3_stmt *q = s->prepared[PUT];
-    bool bound =
-        bind_text(q, 1, o->endpoint) && sqlite3_bind_int64(q, 2, (int64_t)o->group) == SQLITE_OK &&
-        bind_text(q, 3, o->key) && bind_text(q, 4, o->value) && bind_text(q, 5, o->author) &&
-        sqlite3_bind_int64(q, 6, (int64_t)time(NULL)) == SQLITE_OK;
-    fine = finish(s, q, bound, why, cap);
+    sqlite3_stmt *q = s->prepared[RG_SQL_OVERRIDE_PUT];
+    bool bound = rg_sqlite_bind(q, 1, o->endpoint) &&
+                 sqlite3_bind_int64(q, 2, (int64_t)o->group) == SQLITE_OK &&
+                 rg_sqlite_bind(q, 3, o->key) && rg_sqlite_bind(q, 4, o->value) &&
+                 rg_sqlite_bind(q, 5, o->author) &&
+                 sqlite3_bind_int64(q, 6, (int64_t)time(NULL)) == SQLITE_OK;
+    fine = rg_sqlite_step(s, q, bound, why, cap);
   }
   pthread_mutex_unlock(&s->mu);
   return fine;
@@ -215,15 +276,15 @@ static bool override_put(struct rg_store *store, const struct rg_override *o, ch
 static bool override_drop(struct rg_store *store, struct span endpoint, uint64_t group,
                           struct span key, char *why, size_t cap)
 {
-  struct store *s = of(store);
+  struct rg_sqlite *s = of(store);
   pthread_mutex_lock(&s->mu);
-  bool fine = need(s, why, cap);
+  bool fine = rg_sqlite_need(s, why, cap);
   if (fine) {
-    sqlite3_stmt *q = s->prepared[key.len > 0 ? DROP_KEY : DROP_GROUP];
-    bool bound = bind_text(q, 1, endpoint) &&
+    sqlite3_stmt *q = s->prepared[key.len > 0 ? RG_SQL_OVERRIDE_DROP : RG_SQL_OVERRIDE_DROP_GROUP];
+    bool bound = rg_sqlite_bind(q, 1, endpoint) &&
                  sqlite3_bind_int64(q, 2, (int64_t)group) == SQLITE_OK &&
-                 (key.len == 0 || bind_text(q, 3, key));
-    fine = finish(s, q, bound, why, cap);
+                 (key.len == 0 || rg_sqlite_bind(q, 3, key));
+    fine = rg_sqlite_step(s, q, bound, why, cap);
   }
   pthread_mutex_unlock(&s->mu);
   return fine;
@@ -231,23 +292,41 @@ static bool override_drop(struct rg_store *store, struct span endpoint, uint64_t
 
 static void close_store(struct rg_store *store)
 {
-  struct store *s = of(store);
+  struct rg_sqlite *s = of(store);
   shut(s);
+  if (s->claim >= 0) close(s->claim);
   pthread_mutex_destroy(&s->mu);
   free(s->path);
   free(s);
 }
 
-static const struct rg_store_methods methods = { override_each, override_put, override_drop,
-                                                 close_store };
+static const struct rg_store_methods methods = {
+  .override_each = override_each,
+  .override_put = override_put,
+  .override_drop = override_drop,
+  .journal_claim = rg_sqlite_claim,
+  .turn_each = rg_sqlite_turn_each,
+  .turn_put = rg_sqlite_turn_put,
+  .step_put = rg_sqlite_step_put,
+  .turn_end = rg_sqlite_turn_end,
+  .sent_near = rg_sqlite_sent_near,
+  .journal_trust = rg_sqlite_trust,
+  .close = close_store,
+  .line_put = rg_sqlite_line_put,
+  .line_each = rg_sqlite_line_each,
+  .lines_drop = rg_sqlite_lines_drop,
+  .budget_put = rg_sqlite_budget_put,
+  .budget_get = rg_sqlite_budget_get,
+};
 
 struct rg_store *rg_store_sqlite_new(struct span path, char *why, size_t cap)
 {
-  struct store *s = calloc(1, sizeof *s);
+  struct rg_sqlite *s = calloc(1, sizeof *s);
   char *copy = strndup(path.ptr ? path.ptr : "", path.len);
   if (s && copy && pthread_mutex_init(&s->mu, NULL) == 0) {
     s->head.methods = &methods;
     s->path = copy;
+    s->claim = -1;
     return &s->head;
   }
   free(copy);
