@@ -1,0 +1,6 @@
+processors = []
+
+
+def event_preprocessor(f):
+    processors.append(f)
+    return f
