@@ -10,7 +10,7 @@ static void card_text_answered(void *ctx, const struct ob_answer *answer)
   struct rg_job *job = c->head;
   c->calling = false;
   if (answer->kind != OB_ANSWER_NOT_WRITTEN) {
-    rg_rate_count(&c->rate, job->group->rate.per_minute, ob_now_ms());
+    rg_step_count(c, job);
   }
   struct ob_outcome o = rg_step_outcome(job, SPAN("send_msg"), answer);
   job->parts[job->step].card_fell_back = true;
@@ -85,7 +85,8 @@ void rg_card_look(struct rg_conversation *c, struct rg_job *job, struct span mes
 {
   job->parts[job->step].message_id = message_id;
   c->calling = true;
-  rg_account_call_message(c->account, SPAN("get_msg"), message_id, RG_CARD_LOOK_MS, card_looked, c);
+  rg_account_call_message(c->account, SPAN("get_msg"), message_id,
+                          c->account->gate->timing.card_look, card_looked, c);
 }
 
 /* Whether a failed card may be shown as text all the same: it surely or most likely is not there. */

@@ -128,6 +128,10 @@ struct rg_endpoint {
   enum rg_files files;
   struct rg_list path_map; /* ours, the peer's, ours, the peer's… */
   enum rg_yes_no music_sign;
+  double offline_wait; /* seconds */
+  struct {
+    uint32_t per_minute; /* 0: no limit */
+  } rate;
   const void *groups; /* config.c's own: its own settings of groups, or NULL */
 };
 

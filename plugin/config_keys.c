@@ -157,6 +157,18 @@ static const struct rg_key endpoint[] = {
     .words = yes_no, .initial = "unknown",
     .help_en = "Whether the peer can sign music cards: yes, no or unknown.",
     .help_zh = "对方能否签名音乐卡片：yes、no、unknown。" },
+  { .name = "offline_wait", .type = RG_KEY_SECONDS, .offset = AT_ENDPOINT(offline_wait),
+    .low = 0, .high = 3600, .initial = "10",
+    .help_en = "How long a message waits for an account that is offline or not connected before it "
+               "fails; 0: it fails at once.",
+    .help_zh = "账号掉线或连不上时消息最多等多久，之后算失败；0 立即失败。" },
+  { .name = "rate", .type = RG_KEY_SECTION,
+    .help_en = "How much the account may send.", .help_zh = "这个账号的发送频率。" },
+  { .name = "rate.per_minute", .type = RG_KEY_COUNT, .offset = AT_ENDPOINT(rate.per_minute),
+    .low = 0, .high = 6000, .initial = "0",
+    .help_en = "Messages a minute in all its chats together; more of them wait. 0: no limit but "
+               "those of the chats.",
+    .help_zh = "所有聊天合计每分钟最多几条，多的排队；0 只按各聊天的限制。" },
   { .name = "groups", .type = RG_KEY_GROUPS, .flags = RG_KEY_OPTIONAL,
     .help_en = "As groups below, for this account only; wins over it.",
     .help_zh = "同下面的 groups，只对这个账号有效，优先于它。" },

@@ -14,8 +14,8 @@
 #include "plugin/step.h"
 
 enum {
-  RETRY_MS = 1000,    /* until an action that was not written is written again */
-  FRAME_MARGIN = 256, /* "action", "echo" and braces around the params */
+  CLOSED_CHATS_MAX = 8192, /* a QQ account is in 5,000 groups at most */
+  FRAME_MARGIN = 256,      /* "action", "echo" and braces around the params */
 };
 
 void rg_delivery_say(const struct rg_conversation *c, int32_t level, const char *format, ...)
@@ -177,7 +177,7 @@ static void ask_correction(struct rg_gate *gate, struct rg_job *job)
     job->course = RG_COURSE_REFUSED;
   } else {
     job->corrected = true;
-    ob_timer_set(gate->service, &job->timer, RG_CORRECTION_MS, correction_late);
+    ob_timer_set(gate->service, &job->timer, gate->timing.correction, correction_late);
   }
   if (host && job->corrected) {
     gate->host.complete(gate->host.ctx, job->ticket,
@@ -231,11 +231,28 @@ static void judge_late(struct rg_conversation *c, struct rg_job *job)
 
 /* --- one step --- */
 
-static void not_written(struct rg_job *job, uint64_t now_ms)
+/* How long a message waits for the account (setting `offline_wait`). */
+static uint64_t patience_ms(const struct rg_conversation *c)
 {
-  if (job->stuck_until_ms == 0) job->stuck_until_ms = now_ms + RG_OFFLINE_MS;
-  job->not_before_ms = now_ms + RETRY_MS;
-  if (now_ms >= job->stuck_until_ms) rg_step_stop(job, "offline");
+  const struct rg_endpoint *e = c->account->configured;
+  return e ? (uint64_t)(e->offline_wait * 1000) : 0;
+}
+
+/* It is surely not sent: the connection did not take it, or the account is not logged in. A message is
+ * tried again for a while, a reaction is not. */
+static void not_sent(struct rg_conversation *c, struct rg_job *job, struct ob_outcome o,
+                     bool refused)
+{
+  uint64_t now = ob_now_ms();
+  if (job->plan.steps[job->step].kind == OB_STEP_REACTION) {
+    rg_step_lost(c, job, o);
+  } else {
+    if (job->stuck_until_ms == 0) job->stuck_until_ms = now + patience_ms(c);
+    job->not_before_ms = now + c->account->gate->timing.retry;
+    if (now >= job->stuck_until_ms) rg_step_lost(c, job, o);
+  }
+  if (refused) rg_presence_refused(c->account);
+  rg_delivery_advance(c);
 }
 
 static void step_answered(void *ctx, const struct ob_answer *answer)
@@ -243,16 +260,15 @@ static void step_answered(void *ctx, const struct ob_answer *answer)
   struct rg_conversation *c = ctx;
   struct rg_job *job = c->head;
   const struct ob_step *step = &job->plan.steps[job->step];
-  uint64_t now = ob_now_ms();
   c->calling = false;
-  if (answer->kind == OB_ANSWER_NOT_WRITTEN && step->kind != OB_STEP_REACTION) {
-    not_written(job, now);
-    rg_delivery_advance(c);
+  struct ob_outcome o = rg_step_outcome(job, step->action, answer);
+  if (answer->kind != OB_ANSWER_NOT_WRITTEN && step->kind != OB_STEP_REACTION)
+    rg_step_count(c, job);
+  if (o.kind == OB_OFFLINE) {
+    not_sent(c, job, o, answer->kind != OB_ANSWER_NOT_WRITTEN);
     return;
   }
   job->stuck_until_ms = 0;
-  if (step->kind != OB_STEP_REACTION) rg_rate_count(&c->rate, job->group->rate.per_minute, now);
-  struct ob_outcome o = rg_step_outcome(job, step->action, answer);
   if (o.kind == OB_SENT && rg_card_doubtful(c, job) && o.message_id.len > 0 && !job->stopped) {
     rg_card_look(c, job, o.message_id);
     return;
@@ -300,13 +316,15 @@ static void notice_decide(struct rg_conversation *c, struct rg_job *job, uint64_
 static bool link_wait(const struct rg_conversation *c, struct rg_job *job, uint64_t now_ms,
                       uint64_t *wait_ms)
 {
-  if (job->stuck_until_ms == 0) job->stuck_until_ms = now_ms + RG_OFFLINE_MS;
   bool refused = c->account->link && ob_link_state(c->account->link) == OB_LINK_REFUSED;
-  if (refused || !c->account->link || now_ms >= job->stuck_until_ms) {
+  uint64_t absent_ms = c->account->presence.absent_ms, until = job->arrived_ms;
+  if (absent_ms > until) until = absent_ms;
+  until += patience_ms(c);
+  if (refused || !c->account->link || now_ms >= until) {
     rg_step_stop(job, refused ? "auth" : "offline");
     return false;
   }
-  *wait_ms = job->stuck_until_ms - now_ms;
+  *wait_ms = until - now_ms;
   return true;
 }
 
@@ -341,7 +359,7 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
   if (!ready) return link_wait(c, job, now, wait_ms) ? NEXT_WAIT : NEXT_END;
   /* who commands is not kept waiting by what the bot said */
   if (!job->own && job->plan.steps[job->step].kind != OB_STEP_REACTION) {
-    *wait_ms = rg_rate_wait(&c->rate, job->group->rate.per_minute, now);
+    *wait_ms = rg_step_rate_wait(c, job, now);
   }
   return *wait_ms > 0 ? NEXT_WAIT : NEXT_STEP;
 }
@@ -375,6 +393,7 @@ void rg_delivery_add(struct rg_gate *gate, struct rg_job *job)
   pthread_mutex_lock(&gate->mu);
   rg_conversations_sweep(&gate->conversations, ob_now_ms());
   pthread_mutex_unlock(&gate->mu);
+  job->arrived_ms = ob_now_ms();
   if (!c->head) active_add(c);
   *c->tail = job;
   c->tail = &job->next;
@@ -441,6 +460,14 @@ static bool removes_self(const struct ob_event *event)
   return is_self(event) || span_is(how, "kick_me") || span_is(how, "disband");
 }
 
+static void removed(struct rg_conversation *c)
+{
+  struct rg_gate *gate = c->account->gate;
+  rg_step_block(c, "removed", gate->timing.removed);
+  rg_notify(gate, c->account, RG_NOTIFY_REMOVED, span_of(c->id));
+  call_off_all(c, SPAN(""), "removed");
+}
+
 static void muted(struct rg_conversation *c, const struct ob_event *event)
 {
   const struct schema_node *tree = event->tree;
@@ -456,23 +483,40 @@ static void muted(struct rg_conversation *c, const struct ob_event *event)
     seconds = seconds * 10 + (uint64_t)(text.ptr[i] - '0');
     if (seconds > UINT32_MAX) break;
   }
-  rg_step_block(c, "muted", seconds > 0 ? seconds * 1000 : RG_MUTED_MS);
+  rg_step_block(c, "muted", seconds > 0 ? seconds * 1000 : c->account->gate->timing.muted);
+  rg_notify(c->account->gate, c->account, RG_NOTIFY_MUTED, span_of(c->id));
   rg_delivery_advance(c);
+}
+
+/* The chat that a notice is of; one that is closed to us is remembered although nothing was sent there
+ * yet. NULL: nothing is known of it, or no memory. */
+static struct rg_conversation *chat_of(struct rg_gate *gate, struct rg_account *account,
+                                       const struct ob_event *event)
+{
+  bool group = event->group_id.len > 0;
+  struct span id = group ? event->group_id : event->user_id;
+  bool closes = group && (removes_self(event) || is_self(event)) &&
+                (span_is(event->detail, "group_decrease") || span_is(event->detail, "group_ban"));
+  pthread_mutex_lock(&gate->mu);
+  closes = closes && gate->conversations.count < CLOSED_CHATS_MAX;
+  struct rg_conversation *c = closes
+                                  ? rg_conversation_get(&gate->conversations, account, group, id)
+                                  : rg_conversation_find(&gate->conversations, account, group, id);
+  pthread_mutex_unlock(&gate->mu);
+  return c;
 }
 
 void rg_delivery_notice_event(struct rg_gate *gate, struct rg_account *account,
                               const struct ob_event *event)
 {
-  bool group = event->group_id.len > 0;
-  pthread_mutex_lock(&gate->mu);
-  struct rg_conversation *c = rg_conversation_find(&gate->conversations, account, group,
-                                                   group ? event->group_id : event->user_id);
-  pthread_mutex_unlock(&gate->mu);
+  struct rg_conversation *c = chat_of(gate, account, event);
   if (!c) return;
   if (span_is(event->detail, "group_recall") || span_is(event->detail, "friend_recall")) {
     if (event->message_id.len > 0) call_off_all(c, event->message_id, "recalled");
   } else if (span_is(event->detail, "group_decrease") && removes_self(event)) {
-    call_off_all(c, SPAN(""), "removed");
+    removed(c);
+  } else if (span_is(event->detail, "group_increase") && is_self(event)) {
+    c->blocked_until_ms = 0;
   } else if (span_is(event->detail, "group_ban")) {
     muted(c, event);
   }

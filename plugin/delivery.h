@@ -6,15 +6,6 @@
 #include "onebot/event.h"
 #include "plugin/gate.h"
 
-enum {
-  /* A reconnect after a peer's restart takes a few seconds; a later answer is no answer. */
-  RG_OFFLINE_MS = 10 * 1000,
-  /* QQ says how long a mute lasts only in an event that may be missed. */
-  RG_MUTED_MS = 10 * 60 * 1000,
-  /* Sending on after a refusal as risky is what gets accounts frozen (spec/onebot.md 7.7). */
-  RG_RISK_MS = 5 * 60 * 1000,
-};
-
 /* Puts a job behind the others of its conversation. Takes it. */
 void rg_delivery_add(struct rg_gate *gate, struct rg_job *job);
 /* What is unsent of a ticket is not sent. */

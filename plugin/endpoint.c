@@ -34,6 +34,7 @@ void rg_account_free(struct rg_account *account)
   if (!account) return;
   rg_config_release(account->config);
   rg_mentions_done(&account->mentions);
+  rg_rate_done(&account->rate);
   free(account->name);
   free(account);
 }
@@ -199,6 +200,7 @@ void rg_account_configure(struct rg_account *account, struct rg_config *config,
   if (!same && e && e->connect.len > 0) dial(account, e);
   if (!same && e && e->listen.host.len > 0) listen_for(account, e);
   if (!same && e && e->host_connects) use_host(account, e);
+  if (!same && e) rg_presence_begin(account);
   rg_config_release(old);
 }
 
@@ -207,6 +209,7 @@ void rg_account_close(struct rg_account *account)
   struct ob_client *client = account->client;
   struct ob_server *server = account->server;
   struct ob_link *hosted = account->hosted;
+  rg_presence_end(account);
   if (!client && !server && !hosted) return;
   account->client = NULL; /* first: the calls that end now must not find it usable */
   account->server = NULL;
@@ -220,7 +223,8 @@ void rg_account_close(struct rg_account *account)
 
 bool rg_account_ready(const struct rg_account *account)
 {
-  return account->link && ob_link_state(account->link) == OB_LINK_READY;
+  return account->link && ob_link_state(account->link) == OB_LINK_READY &&
+         !account->presence.offline; /* only this thread writes it */
 }
 
 void rg_account_call(struct rg_account *account, struct span action, struct span params,
@@ -268,4 +272,5 @@ void rg_account_card_seen(struct rg_account *account, bool shown)
               "endpoint %s: music cards are accepted but not shown; sending text in their place "
               "(see music_sign)",
               account->name);
+  rg_notify(account->gate, account, RG_NOTIFY_CARDS, SPAN(""));
 }

@@ -8,6 +8,7 @@
 #include "plugin/config.h"
 #include "plugin/mention.h"
 #include "plugin/notify.h"
+#include "plugin/presence.h"
 #include "plugin/rate.h"
 #include "plugin/seen.h"
 
@@ -34,7 +35,9 @@ struct rg_account {
   uint64_t heartbeat_ms;                /* when its last heartbeat came; 0: none did */
   unsigned cards_missed;                /* accepted and not shown, in a row */
   uint64_t told_ms[RG_NOTIFY_COUNT];    /* when the operator may be told again */
-  struct rg_seen seen;                  /* events that came */
+  struct rg_rate rate;                  /* what was sent lately */
+  struct rg_presence presence;
+  struct rg_seen seen; /* events that came */
 };
 
 /* NULL: no memory. */
@@ -50,7 +53,7 @@ void rg_account_configure(struct rg_account *account, struct rg_config *config,
                           const struct rg_endpoint *e);
 /* Ends the connection. Calls that wait are answered before this returns. */
 void rg_account_close(struct rg_account *account);
-/* Whether an action would reach the peer now. */
+/* Whether an action would reach the peer now, and the account is logged in there. */
 bool rg_account_ready(const struct rg_account *account);
 /* As ob_link_call; without a connection done runs at once with OB_ANSWER_NOT_WRITTEN. */
 void rg_account_call(struct rg_account *account, struct span action, struct span params,

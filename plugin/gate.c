@@ -419,6 +419,7 @@ static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *s
     .home = gate->home,
     .turn = &scene->turn,
     .text = text,
+    .timing = &gate->timing,
   };
   struct rg_job *job = rg_job_new(&input);
   if (job && rg_job_fit(job, &scene->peer)) return job;
@@ -730,7 +731,7 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *ret)
     if (!rg_config_endpoint(gate->config, span_of(a->name))) continue;
     schema_write_object(&w);
     schema_write_pair(&w, "name", span_of(a->name));
-    schema_write_pair(&w, "state", span_of(rg_state_word(a->state)));
+    schema_write_pair(&w, "state", span_of(rg_presence_word(a)));
     schema_write_pair(&w, "profile", span_of(a->peer.profile.name));
     schema_write_pair(&w, "version", span_of(a->version));
     schema_write_pair(&w, "self_id", span_of(a->peer.self_id));

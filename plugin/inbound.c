@@ -19,8 +19,7 @@ void rg_inbound_state(struct rg_gate *gate, struct rg_account *account, enum ob_
   bool trouble = state == OB_LINK_DOWN || state == OB_LINK_REFUSED;
   rg_log_line(&gate->log, trouble ? RG_LOG_WARN : RG_LOG_INFO, "endpoint %s: %s%s%s", account->name,
               rg_state_word(state), why && *why ? ", " : "", why ? why : "");
-  rg_delivery_link_changed(gate, account);
-  if (gate->relay) rg_relay_state(gate->relay, account);
+  rg_presence_state(account, state);
 }
 
 static void pass(struct rg_gate *gate, struct rg_account *account, struct span json)
@@ -88,7 +87,7 @@ static void on_status(void *ctx, struct span endpoint, uint64_t group,
   char id[RG_ID_MAX];
   (void)endpoint;
   pthread_mutex_lock(&p->gate->mu);
-  buf_printf(out, "%s: %s, %s%s%s", a->name, rg_state_word(a->state), a->peer.profile.name,
+  buf_printf(out, "%s: %s, %s%s%s", a->name, rg_presence_word(a), a->peer.profile.name,
              a->version[0] ? ", " : "", a->version);
   size_t waiting = p->gate->waiting;
   pthread_mutex_unlock(&p->gate->mu);
@@ -209,6 +208,7 @@ static void note(struct rg_gate *gate, struct rg_account *account, const struct 
 {
   if (event->type == OB_EVENT_META && span_is(event->detail, "heartbeat"))
     account->heartbeat_ms = ob_now_ms();
+  rg_presence_event(account, event);
   if (event->type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, event);
   if (event->type == OB_EVENT_SELF) rg_resolve_self_event(gate, account, event);
   if (event->type != OB_EVENT_GROUP || !event->mentions_self || !has_foreigners(gate, account))

@@ -135,7 +135,7 @@ struct rg_api {
   int32_t (*reload)(struct rg_gate *gate, char *why, size_t cap);
   /* {"version","submitted","waiting", a count for each result of on_result, "events",
    * "conversations","endpoints":[{"name","state","profile","version","self_id"}]}; state: down |
-   * open | ready | refused. */
+   * open | ready | offline | refused. */
   int32_t (*stats)(struct rg_gate *gate, struct rg_buf *json);
   void (*release)(struct rg_buf *buf); /* empties *buf; NULL and empty allowed */
   /* Ends every turn as cancelled and joins. NULL allowed. */

@@ -6,10 +6,6 @@
 #include "plugin/delivery.h"
 #include "plugin/step.h"
 
-enum {
-  ECHO_MS = 2 * 1000, /* an implementation's event of its own send comes at once, if at all */
-};
-
 /* Whether an event of our own account says what a step says: the same words, and as many parts. */
 static bool says_the_same(const struct ob_step *step, const struct ob_event *event)
 {
@@ -35,7 +31,7 @@ static bool says_the_same(const struct ob_step *step, const struct ob_event *eve
 void rg_resolve_await(struct rg_job *job, struct ob_outcome o)
 {
   job->awaits_echo = true;
-  job->echo_until_ms = ob_now_ms() + ECHO_MS;
+  job->echo_until_ms = ob_now_ms() + job->timing->echo;
   job->unknown = o.reason;
 }
 

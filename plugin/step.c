@@ -24,19 +24,42 @@ void rg_step_block(struct rg_conversation *c, const char *why, uint64_t ms)
   rg_delivery_say(c, RG_LOG_WARN, "%s: nothing is sent there for %" PRIu64 " s", why, ms / 1000);
 }
 
-/* Refusals after which a whole conversation rests. */
-static const struct {
-  const char *reason;
-  uint64_t rest_ms;
-} rests[] = {
-  { "muted", RG_MUTED_MS },
-  { "risk", RG_RISK_MS },
-};
-
-static void rest_after(struct rg_conversation *c, const char *reason)
+static uint32_t account_rate(const struct rg_account *account)
 {
+  return account->configured ? account->configured->rate.per_minute : 0;
+}
+
+uint64_t rg_step_rate_wait(struct rg_conversation *c, const struct rg_job *job, uint64_t now_ms)
+{
+  uint64_t chat = rg_rate_wait(&c->rate, job->group->rate.per_minute, now_ms);
+  uint64_t all = rg_rate_wait(&c->account->rate, account_rate(c->account), now_ms);
+  return chat > all ? chat : all;
+}
+
+void rg_step_count(struct rg_conversation *c, const struct rg_job *job)
+{
+  uint64_t now = ob_now_ms();
+  rg_rate_count(&c->rate, job->group->rate.per_minute, now);
+  rg_rate_count(&c->account->rate, account_rate(c->account), now);
+}
+
+/* Refusals after which a whole conversation rests. */
+static void rest_after(struct rg_conversation *c, const struct rg_job *job, const char *reason)
+{
+  struct rg_gate *gate = c->account->gate;
+  const struct {
+    const char *reason;
+    unsigned ms;
+    enum rg_notify_event event;
+  } rests[] = {
+    { "muted", gate->timing.muted, RG_NOTIFY_MUTED },
+    { "risk", gate->timing.risk, RG_NOTIFY_RISK },
+  };
   for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
-    if (strcmp(rests[i].reason, reason) == 0) rg_step_block(c, rests[i].reason, rests[i].rest_ms);
+    if (strcmp(rests[i].reason, reason) != 0) continue;
+    rg_step_block(c, rests[i].reason, rests[i].ms);
+    /* a line to the operator that was refused is not told of by another */
+    if (!job->own) rg_notify(gate, c->account, rests[i].event, span_of(c->id));
   }
 }
 
@@ -74,7 +97,7 @@ void rg_step_lost(struct rg_conversation *c, struct rg_job *job, struct ob_outco
     step_done(job);
     return;
   }
-  rest_after(c, part->reason);
+  rest_after(c, job, part->reason);
   rg_step_stop(job, part->reason);
   rg_step_tell_watch(job, SPAN(""), part->reason);
 }

@@ -13,6 +13,9 @@ enum {
 void rg_step_stop(struct rg_job *job, const char *why);
 /* Nothing is sent to a conversation for a while; why: a word. */
 void rg_step_block(struct rg_conversation *c, const char *why, uint64_t ms);
+/* Milliseconds until the chat and the account may send one more message; and that one was sent. */
+uint64_t rg_step_rate_wait(struct rg_conversation *c, const struct rg_job *job, uint64_t now_ms);
+void rg_step_count(struct rg_conversation *c, const struct rg_job *job);
 /* Tells who watches the job, once, what became of its message (struct rg_job_watch). */
 void rg_step_tell_watch(struct rg_job *job, struct span message_id, const char *why);
 /* What an answer to the job's action means; a message id in it is copied into the job. */

@@ -2,7 +2,7 @@
 #include "plugin/timing.h"
 
 const struct rg_timing rg_timing = {
-  .send = 30 * 1000,
+  .send = 20 * 1000,
   .reaction = 3 * 1000,
   .card_look = 3 * 1000,
   .correction = 30 * 1000,
@@ -10,6 +10,7 @@ const struct rg_timing rg_timing = {
   .retry = 1000,
   .muted = 10 * 60 * 1000,
   .risk = 5 * 60 * 1000,
+  .removed = 60 * 60 * 1000,
   .probe = 30 * 1000,
   .down = 5 * 60 * 1000,
   .notify = 60 * 60 * 1000,

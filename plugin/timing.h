@@ -5,7 +5,7 @@
 
 /* Milliseconds. */
 struct rg_timing {
-  unsigned send;       /* the answer to a message */
+  unsigned send;       /* the answer to a message; above NapCat's own 10 s (onebot.md 2.4) */
   unsigned reaction;   /* the answer to a reaction: words do not wait longer for it */
   unsigned card_look;  /* design 8: one look whether a card is there */
   unsigned correction; /* reply.md 92 */
@@ -13,6 +13,7 @@ struct rg_timing {
   unsigned retry;      /* until an action that was not written is written again */
   unsigned muted;      /* QQ says how long a mute lasts only in an event that may be missed */
   unsigned risk;       /* sending on after a refusal as risky freezes accounts (onebot.md 7.7) */
+  unsigned removed;    /* from a group: whether it came back is told by an event */
   unsigned probe;      /* between two questions whether an account is online again */
   unsigned down;       /* without a connection, until the operator is told */
   unsigned notify;     /* between two lines about the same event */

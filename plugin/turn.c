@@ -13,7 +13,6 @@
 enum {
   /* the text, what was read from it, and the frames that it becomes */
   JOB_ARENA_MAX = 2 * RG_TEXT_MAX + SCHEMA_REPLY_ARENA_MAX + RG_TEXT_MAX,
-  SEND_MS = 20 * 1000,            /* above NapCat's own 10 s (spec/onebot.md 2.4) */
   MEDIA_MS = 10 * 1000,           /* and what moving the bytes takes */
   MEDIA_BYTES_PER_S = 128 * 1024, /* half of what NapCat counts with */
   MEDIA_MS_MAX = 30 * 60 * 1000,  /* NapCat's own cap */
@@ -75,6 +74,7 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   if (!job) return NULL;
   arena_init(&job->arena, JOB_ARENA_MAX);
   const struct rg_turn *turn = in->turn;
+  job->timing = in->timing ? in->timing : &rg_timing;
   job->kind = turn->kind;
   job->view = rg_view_keep(in->view);
   job->group = job->view.group;
@@ -464,11 +464,11 @@ static uint64_t media_bytes(const struct rg_job *job, const struct ob_step *step
 unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step)
 {
   const struct ob_step *s = &job->plan.steps[step];
-  if (s->kind == OB_STEP_REACTION) return RG_REACTION_MS;
-  if (job->given) return MEDIA_MS + SEND_MS; /* whoever waits for it waits no longer */
+  if (s->kind == OB_STEP_REACTION) return job->timing->reaction;
+  if (job->given) return MEDIA_MS + job->timing->send; /* whoever waits for it waits no longer */
   uint64_t bytes = media_bytes(job, s);
   uint64_t ms = bytes > 0 ? MEDIA_MS + bytes / MEDIA_BYTES_PER_S * 1000 : 0;
-  if (ms < SEND_MS) return SEND_MS;
+  if (ms < job->timing->send) return job->timing->send;
   return ms > MEDIA_MS_MAX ? MEDIA_MS_MAX : (unsigned)ms;
 }
 

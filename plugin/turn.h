@@ -9,14 +9,12 @@
 #include "plugin/peer.h"
 #include "plugin/replygate.h"
 #include "plugin/settings.h"
+#include "plugin/timing.h"
 #include "schema/print.h"
 #include "schema/verdict.h"
 
 enum {
   RG_TEXT_MAX = 64 * 1024 * 1024, /* a reply may carry 37 MiB of media as base64, which is 50 MiB */
-  RG_CORRECTION_MS = 30 * 1000,   /* reply.md 92 */
-  RG_REACTION_MS = 3 * 1000,      /* words do not wait longer for a reaction */
-  RG_CARD_LOOK_MS = 3 * 1000,     /* design 8: one look whether a card is there */
 };
 
 /* What is to be done with a job once it was judged. */
@@ -50,6 +48,7 @@ struct rg_job_input {
   struct span home;           /* of this process, or empty */
   const struct rg_turn *turn;
   struct span text;
+  const struct rg_timing *timing; /* lent for the job's life; NULL: rg_timing */
 };
 
 struct rg_conversation;
@@ -64,7 +63,8 @@ struct rg_job {
   size_t bytes;            /* counted as waiting */
   struct ob_timer timer;   /* of the correction */
   uint64_t not_before_ms;  /* of the next step */
-  uint64_t stuck_until_ms; /* without a connection it fails then; 0: not stuck */
+  uint64_t arrived_ms;     /* at the delivery */
+  uint64_t stuck_until_ms; /* could not be written, and fails then; 0: it could */
   const char *stopped;     /* why nothing more of it is sent: a word; NULL while it runs */
   bool cancelled;          /* stopped from outside, not by a failure */
   struct rg_job_watch watch;
@@ -83,6 +83,7 @@ struct rg_job {
   size_t upload_message, upload_segment; /* the one that is being uploaded */
   size_t step;                           /* the next one of the plan */
 
+  const struct rg_timing *timing;
   int32_t kind; /* enum rg_kind */
   struct rg_view view;
   const struct rg_group *group; /* of view */

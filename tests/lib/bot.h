@@ -353,8 +353,9 @@ PEER_FN void stage_config(const struct stage *s, const char *endpoint_rest, cons
   fclose(f);
 }
 
-/* rest: what follows in the configuration. complete: the host has a model to ask. */
-PEER_FN void stage_open(struct stage *s, const char *app_name, const char *rest, bool complete)
+/* endpoint_rest: further keys of the endpoint; rest: what follows in the configuration. complete: the host has a model to ask. */
+PEER_FN void stage_open_timed(struct stage *s, const char *app_name, const char *endpoint_rest,
+                              const char *rest, bool complete, const struct rg_timing *timing)
 {
   char why[2048];
   s->bot = bot_start(app_name);
@@ -362,7 +363,7 @@ PEER_FN void stage_open(struct stage *s, const char *app_name, const char *rest,
   strcpy(s->folder, "/tmp/rg-test-XXXXXX");
   cr_assert(mkdtemp(s->folder));
   snprintf(s->config, sizeof s->config, "%s/c.yaml", s->folder);
-  stage_config(s, "", rest);
+  stage_config(s, endpoint_rest, rest);
   const struct rg_host host = {
     .size = sizeof host,
     .abi = RG_ABI,
@@ -373,7 +374,13 @@ PEER_FN void stage_open(struct stage *s, const char *app_name, const char *rest,
     .on_result = keeper_result,
   };
   struct rg_bytes path = { s->config, strlen(s->config) };
-  cr_assert_eq(rg_gate_open(&host, path, &s->gate, why, sizeof why), RG_OK, "%s", why);
+  cr_assert_eq(rg_gate_open_timed(&host, path, timing, &s->gate, why, sizeof why), RG_OK, "%s",
+               why);
+}
+
+PEER_FN void stage_open(struct stage *s, const char *app_name, const char *rest, bool complete)
+{
+  stage_open_timed(s, app_name, "", rest, complete, &rg_timing);
 }
 
 PEER_FN void stage_close(struct stage *s)
