@@ -21,7 +21,9 @@ enum {
   FAULTS_LOGGED = 3, /* bad frames of one connection that get a line of their own */
   VERSION_MAX = 96,
   FIRST_SLOTS = 16,
-  TICKET_SERIAL_BITS = 48, /* a ticket is the slot and so much of the serial number */
+  /* a ticket is the slot and so much of the serial number: with 8,192 calls under way it still is
+   * exact in a double, JavaScript's only number */
+  TICKET_SERIAL_BITS = 40,
 };
 
 #define TICKET_SERIAL ((UINT64_C(1) << TICKET_SERIAL_BITS) - 1)

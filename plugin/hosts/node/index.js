@@ -97,7 +97,7 @@ const wrong = (what, path) => new GateError('EARGUMENT', `${path}: ${what}`, pat
 // Throws where a call gave a fault.
 const taken = (value, path) => {
   if (value === undefined) throw faultOf(-3);
-  if (typeof value === 'number' && value < 0) throw faultOf(value, '', path);
+  if (typeof value === 'number' && value < 0) throw faultOf(value, '', value === -1 ? path : '');
   return value;
 };
 
@@ -109,9 +109,12 @@ function textOf(value, path) {
 // An object as its JSON, a string as it is.
 function jsonOf(value, path) {
   if (typeof value === 'string') return value;
-  const text = value !== null && typeof value === 'object' ? JSON.stringify(value) : undefined;
-  if (text === undefined) throw wrong('an object or its JSON text is needed', path);
-  return text;
+  if (value === null || typeof value !== 'object') throw wrong('an object or its JSON text is needed', path);
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    throw wrong(`no JSON can be made of it: ${error.name}`, path);
+  }
 }
 
 function idOf(value, path, signed = false) {
@@ -153,7 +156,7 @@ class Gate {
   #held = 0; // reasons to keep the process alive: replies, orders, ref()
   #ref = false;
   #waiting = new Map(); // ticket -> {resolve}
-  #early = new Map(); // results that came before their promise was made
+  #early = []; // what came before the caller has the gate; null afterwards
   #order = null; // {resolve, reject} of the reload or close that runs
   #orders = Promise.resolve(); // one after the other
   #closing = null;
@@ -175,9 +178,11 @@ class Gate {
   }
 
   #told(kind, number, endpoint, text) {
+    if (this.#early && ![OPENED, LOG].includes(kind)) return void this.#early.push([kind, number, endpoint, text]);
     switch (kind) {
       case OPENED:
         if (number !== 0) unwatchExit(this.#id);
+        else setImmediate(() => this.#catchUp());
         return this.#ordered(number, text);
       case RELOADED: return this.#ordered(number, text);
       case CLOSED:
@@ -189,6 +194,12 @@ class Gate {
       case EVENT: return this.#call('onEvent', () => this.#host.onEvent(endpoint, JSON.parse(text), text));
       case RESULT: return this.#result(number, JSON.parse(text));
     }
+  }
+
+  #catchUp() {
+    const early = this.#early;
+    this.#early = null;
+    for (const told of early) this.#told(...told);
   }
 
   // What the host's functions throw ends here: a line in the log, without the exception's own words,
