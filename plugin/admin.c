@@ -329,6 +329,17 @@ static void do_recall(struct act *a)
   if (a->out.len == before) TELL(a, "There is nothing to take back.", "没有可以撤回的消息。");
 }
 
+static void do_clear(struct act *a)
+{
+  const struct rg_admin_runtime *run = &a->admin->runtime;
+  size_t before = a->out.len;
+  if (run->clear) {
+    audit(a, SPAN("clear"));
+    run->clear(run->ctx, a->endpoint, a->command->group, a->event->user_id, language(a), &a->out);
+  }
+  if (a->out.len == before) TELL(a, "There is nothing to forget.", "没有可以清空的聊天记录。");
+}
+
 static void do_reload(struct act *a)
 {
   const struct rg_admin_runtime *run = &a->admin->runtime;
@@ -359,6 +370,7 @@ static void act(struct act *a)
   case RG_OP_SHOW: do_show(a); return;
   case RG_OP_LAST: do_last(a); return;
   case RG_OP_RECALL: do_recall(a); return;
+  case RG_OP_CLEAR: do_clear(a); return;
   case RG_OP_GROUPS: do_groups(a); return;
   case RG_OP_RELOAD: do_reload(a); return;
   case RG_OP_COUNT: return;

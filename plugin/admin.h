@@ -18,6 +18,7 @@
   X(SHOW, "show", "查看")                                                                          \
   X(LAST, "last", "最近")                                                                          \
   X(RECALL, "recall", "撤回")                                                                      \
+  X(CLEAR, "clear", "清空")                                                                        \
   X(GROUPS, "groups", "群")                                                                        \
   X(RELOAD, "reload", "重载")
 
@@ -77,6 +78,9 @@ struct rg_admin_runtime {
   /* Takes back the bot's last reply there. */
   void (*recall)(void *ctx, struct span endpoint, uint64_t group, struct span user,
                  enum schema_language language, struct buf *out);
+  /* Makes the built-in agent forget what was said there, as `last` finds it. */
+  void (*clear)(void *ctx, struct span endpoint, uint64_t group, struct span user,
+                enum schema_language language, struct buf *out);
   /* Loads the file again; what is wrong with it goes to out. */
   bool (*reload)(void *ctx, enum schema_language language, struct buf *out);
 };

@@ -5,6 +5,8 @@
 #include <sys/random.h>
 
 #include "onebot/id.h"
+#include "plugin/memory.h"
+#include "plugin/picture.h"
 #include "plugin/preview.h"
 #include "plugin/question.h"
 
@@ -98,10 +100,13 @@ static bool is_for_us(const struct rg_view *view, const struct ob_event *event,
   return c->private_chat.enabled && lists(&c->private_chat.users, event->user_id);
 }
 
-static void note(struct rg_chat *chat, const struct ob_event *event)
+static void note(struct rg_agent *agent, struct rg_chat *chat, const struct rg_group *settings,
+                 const struct ob_event *event)
 {
-  struct buf text;
+  struct buf text, pictures;
   buf_init(&text, RG_TALK_LINE_MAX * 4);
+  buf_init(&pictures, RG_PICTURES_MAX * (RG_TALK_URL_MAX + 1));
+  rg_talk_addresses(schema_tree_get(event->tree, "message"), &pictures);
   const struct schema_node *message = schema_tree_get(event->tree, "message");
   if (message && message->kind == SCHEMA_ARRAY)
     rg_talk_text(message, &text);
@@ -111,9 +116,23 @@ static void note(struct rg_chat *chat, const struct ob_event *event)
                                      .name = event->sender_name,
                                      .message_id = event->message_id,
                                      .reply_to = event->reply_to,
-                                     .text = span_trim(buf_span(&text)) };
-  rg_talk_add(&chat->talk, &line);
+                                     .text = span_trim(buf_span(&text)),
+                                     .pictures = pictures.failed ? SPAN("") : buf_span(&pictures) };
+  rg_memory_line(agent, chat, settings, &line);
   buf_done(&text);
+  buf_done(&pictures);
+}
+
+/* The chat of a message, with what is remembered of it. NULL: no memory, or too many. */
+static struct rg_chat *chat_of(struct rg_agent *agent, struct rg_account *account, bool group,
+                               struct span id, const struct rg_group *settings)
+{
+  struct rg_chat *chat = rg_chat_get(&agent->chats, account, group, id);
+  if (chat && !chat->loaded) {
+    chat->loaded = true;
+    rg_memory_load(agent, chat, settings);
+  }
+  return chat;
 }
 
 void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
@@ -128,13 +147,27 @@ void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
   bool known = rg_settings_view(agent->gate->settings, span_of(account->name),
                                 group ? (uint64_t)number : 0, &view);
   struct rg_chat *chat = known && view.group && is_for_us(&view, event, account)
-                             ? rg_chat_get(&agent->chats, account, group, id)
+                             ? chat_of(agent, account, group, id, view.group)
                              : NULL;
   if (chat) {
-    note(chat, event);
+    note(agent, chat, view.group, event);
     if (!group || for_bot || is_trigger(view.group, chat, event)) begin(agent, chat, &view, event);
   }
   rg_view_done(&view);
+}
+
+bool rg_agent_clear(struct rg_agent *agent, const struct rg_account *account, bool group,
+                    struct span id)
+{
+  for (struct rg_run *run = agent->runs, *next; run; run = next) {
+    next = run->next;
+    const struct rg_chat *c = run->chat;
+    if (run->ticket > 0 || c->account != account || c->group != group || !span_is(id, c->id))
+      continue;
+    rg_run_say(run, RG_LOG_DEBUG, "given up: its talk was cleared", "");
+    rg_run_free(run);
+  }
+  return rg_memory_clear(agent, account, group, id);
 }
 
 /* --- what became of turns --- */
@@ -155,7 +188,7 @@ void rg_agent_turn_ended(struct rg_agent *agent, const struct rg_job *job)
                                        .message_id = job->parts[i].message_id,
                                        .text = first ? buf_span(&text) : SPAN(""),
                                        .ours = true };
-    rg_talk_add(&chat->talk, &line);
+    rg_memory_line(agent, chat, job->view.group, &line);
     first = false;
   }
   buf_done(&text);
@@ -172,7 +205,7 @@ bool rg_agent_correct(struct rg_agent *agent, const struct rg_job *job)
   const struct rg_conversation *c = job->conversation;
   struct rg_buf schema = { NULL, 0 }, instruction = { NULL, 0 };
   if (agent->gate->closing || job->view.config->provider_count == 0) return false;
-  struct rg_chat *chat = rg_chat_get(&agent->chats, c->account, c->group, span_of(c->id));
+  struct rg_chat *chat = chat_of(agent, c->account, c->group, span_of(c->id), job->view.group);
   struct rg_run *run = chat ? rg_run_new(agent, chat, &job->view) : NULL;
   if (!run) return false;
   run->ticket = job->ticket;

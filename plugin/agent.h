@@ -26,6 +26,10 @@ void rg_agent_free(struct rg_agent *agent);
  * where it is for the bot anyway (a choice that the bot offered). */
 void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
                     const struct ob_event *event, bool for_bot);
+/* Forgets what was said in a chat, here and in the store, and gives up what is being made of it.
+ * False: the store could not. */
+bool rg_agent_clear(struct rg_agent *agent, const struct rg_account *account, bool group,
+                    struct span id);
 /* A turn has ended: what of it was sent belongs to the talk. */
 void rg_agent_turn_ended(struct rg_agent *agent, const struct rg_job *job);
 /* Asks a provider for the one format-only correction of a job; rg_delivery_corrected is called with

@@ -36,6 +36,7 @@ struct rg_chat {
   size_t members_len;
   uint64_t members_until_ms;
   size_t runs; /* who works on it: it must not go */
+  bool loaded; /* what the store has of it was looked for */
 };
 
 /* Zeroed: none. */

@@ -94,6 +94,9 @@ struct rg_group {
     uint32_t tool_rounds;
     uint64_t daily_tokens; /* 0: no limit */
   } agent;
+    uint32_t history;      /* messages kept in the store; 0: none */
+    uint32_t history_days;
+    uint32_t images; /* that a model which sees is shown; 0: none */
 };
 
 /* A model's endpoint that the built-in agent asks. */
@@ -109,6 +112,7 @@ struct rg_provider {
   double connect_timeout, timeout, idle_timeout; /* seconds */
   bool stream;
   struct span extra_body; /* a JSON object, or empty */
+  bool images; /* the model sees */
   struct span proxy, ca;
   uint64_t daily_tokens; /* 0: no limit */
 };

@@ -137,6 +137,24 @@ static void on_recall(void *ctx, struct span endpoint, uint64_t group, struct sp
              count);
 }
 
+static void on_clear(void *ctx, struct span endpoint, uint64_t group, struct span user,
+                     enum schema_language language, struct buf *out)
+{
+  const struct place *p = ctx;
+  char id[RG_ID_MAX];
+  (void)endpoint;
+  const struct ob_target target = command_target(group, user, id, sizeof id);
+  if (!p->gate->agent) return;
+  bool done = rg_agent_clear(p->gate->agent, p->account, group > 0,
+                             group > 0 ? target.group_id : target.user_id);
+  buf_add(out,
+          span_of(language == SCHEMA_EN
+                      ? done ? "The built-in agent has forgotten what was said here."
+                             : "Forgotten for now, but the store could not drop it: see the log."
+                  : done ? "内置助手已忘掉这里的聊天记录。"
+                         : "已忘掉，但存储里没能删除，原因见日志。"));
+}
+
 static bool on_reload(void *ctx, enum schema_language language, struct buf *out)
 {
   const struct place *p = ctx;
@@ -176,6 +194,7 @@ static bool command(struct rg_gate *gate, struct rg_account *account, const stru
                  .status = on_status,
                  .last = on_last,
                  .recall = on_recall,
+                 .clear = on_clear,
                  .reload = on_reload },
     .audit = on_audit,
     .audit_ctx = gate,

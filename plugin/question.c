@@ -5,21 +5,13 @@
 
 #include "plugin/delivery.h"
 #include "plugin/lookup.h"
+#include "plugin/memory.h"
 #include "plugin/provider/stream.h"
 #include "plugin/round.h"
 
 enum { KEY_MAX = 4096 };
 
 /* --- providers --- */
-
-/* The i-th provider of a run's group, or NULL behind the last. */
-static const struct rg_provider *provider_of(const struct rg_run *run, size_t i)
-{
-  const struct rg_config *c = run->view.config;
-  const struct rg_list *names = &run->view.group->agent.providers;
-  if (names->count == 0) return i < c->provider_count ? &c->providers[i] : NULL;
-  return i < names->count ? rg_config_provider(c, names->items[i]) : NULL;
-}
 
 /* The key of a provider, read anew each time so that a changed file is used at once. */
 static struct span key_of(const struct rg_provider *p, struct arena *arena)
@@ -140,8 +132,8 @@ static bool send_call(struct rg_run *run, const struct rg_provider *p,
 /* Moves on to a provider that has tokens left today. NULL: none. */
 static const struct rg_provider *provider_next(struct rg_run *run)
 {
-  for (const struct rg_provider *p; (p = provider_of(run, run->provider)); run->provider++) {
-    const struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);
+  for (const struct rg_provider *p; (p = rg_run_provider(run, run->provider)); run->provider++) {
+    const struct rg_budget *b = rg_memory_budget(run->agent, p);
     if (p->daily_tokens == 0 || (b && rg_budget_spent(b) < p->daily_tokens)) return p;
     rg_run_say(run, RG_LOG_WARN, "the tokens of the day are used up", "");
   }
@@ -194,7 +186,7 @@ static void run_retry(struct rg_run *run, uint64_t retry_after_ms)
     run->tries = 0;
     run->provider++;
     ms = 0;
-    if (run->delivered || !provider_of(run, run->provider)) {
+    if (run->delivered || !rg_run_provider(run, run->provider)) {
       rg_run_fail(run, "no provider could answer", "");
       return;
     }
@@ -208,7 +200,7 @@ static void run_retry(struct rg_run *run, uint64_t retry_after_ms)
 
 static void call_failed(struct rg_run *run, const struct arrival *a, int64_t status, bool lost)
 {
-  const struct rg_provider *p = provider_of(run, run->provider);
+  const struct rg_provider *p = rg_run_provider(run, run->provider);
   const struct schema_provider *known = rg_provider_known(p);
   bool again = status > 0
                    ? schema_provider_retries(known, status)
@@ -249,7 +241,7 @@ static void run_final(struct rg_run *run, const struct rg_provider_answer *answe
 
 static void run_answered(struct rg_run *run, const struct arrival *a)
 {
-  const struct rg_provider *p = provider_of(run, run->provider);
+  const struct rg_provider *p = rg_run_provider(run, run->provider);
   struct rg_provider_answer answer;
   bool fine = a->end == RG_HTTP_OK && a->status >= 200 && a->status < 300;
   if (!fine || a->broken) {
@@ -266,9 +258,7 @@ static void run_answered(struct rg_run *run, const struct arrival *a)
     call_failed(run, a, answer.failed_status, false);
     return;
   }
-  struct rg_budget *b = rg_budget_get(&run->agent->used, p->name);
-  if (b) rg_budget_spend(b, answer.tokens);
-  rg_budget_spend(&run->chat->budget, answer.tokens);
+  rg_memory_spend(run->agent, p, run->chat, answer.tokens);
   run->tries = 0;
   bool may = rg_run_tools(run) && run->rounds < run->view.group->agent.tool_rounds;
   if (answer.call_count > 0 && may) {

@@ -5,6 +5,7 @@
 
 #include "plugin/delivery.h"
 #include "plugin/notice.h"
+#include "plugin/picture.h"
 #include "plugin/question.h"
 
 enum { RUN_ARENA_MAX = 64 * 1024 * 1024 }; /* all bodies of one run */
@@ -122,6 +123,14 @@ uint32_t rg_run_tools(const struct rg_run *run)
   return run->chat->group ? mask : mask & ~(uint32_t)RG_TOOL_FIND_MEMBER;
 }
 
+const struct rg_provider *rg_run_provider(const struct rg_run *run, size_t i)
+{
+  const struct rg_config *c = run->view.config;
+  const struct rg_list *names = &run->view.group->agent.providers;
+  if (names->count == 0) return i < c->provider_count ? &c->providers[i] : NULL;
+  return i < names->count ? rg_config_provider(c, names->items[i]) : NULL;
+}
+
 /* --- beginning --- */
 
 static const char preamble[] =
@@ -157,7 +166,7 @@ void rg_run_start(struct rg_run *run)
 {
   run->waiting = false;
   if (run_prepare(run)) {
-    rg_run_ask(run);
+    rg_picture_fetch(run);
   } else {
     rg_run_fail(run, "out of memory", "");
   }

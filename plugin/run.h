@@ -38,6 +38,7 @@ struct rg_agent {
   size_t run_count;
   uint64_t last_number;
   struct rg_budget *used; /* by providers */
+  bool store_failed;      /* the last time, which was logged */
 };
 
 /* Writes a line of the log: the account, the chat, what and more. */
@@ -56,6 +57,8 @@ void rg_run_start(struct rg_run *run);
 void rg_run_end(struct rg_run *run);
 /* Ends a run of which nothing comes, and tells the chat where nothing of it was sent. */
 void rg_run_fail(struct rg_run *run, const char *why, const char *more);
+/* The i-th provider of its group, or NULL behind the last. */
+const struct rg_provider *rg_run_provider(const struct rg_run *run, size_t i);
 /* Hands words of the model over as a turn. */
 void rg_run_deliver(struct rg_run *run, struct span text);
 /* What a turn of this run is about; lent by the run. */

@@ -5,8 +5,7 @@
 
 #include "schema/print.h"
 
-/* As much of a text as a line may have, cut between characters. */
-static struct span cut(struct span text)
+struct span rg_talk_cut(struct span text)
 {
   if (text.len <= RG_TALK_LINE_MAX) return text;
   text.len = RG_TALK_LINE_MAX;
@@ -25,15 +24,16 @@ static struct span put(char **at, struct span s)
 void rg_talk_add(struct rg_talk *t, const struct rg_talk_line *line)
 {
   struct rg_talk_line l = *line;
-  l.text = cut(l.text);
-  char *bytes =
-      malloc(l.sender_id.len + l.name.len + l.message_id.len + l.reply_to.len + l.text.len + 1);
+  l.text = rg_talk_cut(l.text);
+  char *bytes = malloc(l.sender_id.len + l.name.len + l.message_id.len + l.reply_to.len +
+                       l.text.len + l.pictures.len + 1);
   if (!bytes) return;
   l.sender_id = put(&bytes, l.sender_id); /* first: it is where the allocation begins */
   l.name = put(&bytes, l.name);
   l.message_id = put(&bytes, l.message_id);
   l.reply_to = put(&bytes, l.reply_to);
   l.text = put(&bytes, l.text);
+  l.pictures = put(&bytes, l.pictures);
   if (t->count == RG_TALK_MAX) {
     free((void *)t->lines[t->first].sender_id.ptr);
     t->first = (t->first + 1) % RG_TALK_MAX;
@@ -136,4 +136,54 @@ void rg_talk_text(const struct schema_node *message, struct buf *out)
       buf_printf(out, "[%.*s]", (int)(type.len < 32 ? type.len : 32), type.len ? type.ptr : "");
     }
   }
+}
+
+/* ---- pictures ---- */
+
+static bool is_address(struct span s)
+{
+  return (span_starts(s, SPAN("http://")) || span_starts(s, SPAN("https://"))) &&
+         s.len <= RG_TALK_URL_MAX && !memchr(s.ptr, '\n', s.len);
+}
+
+void rg_talk_addresses(const struct schema_node *message, struct buf *out)
+{
+  if (!message || message->kind != SCHEMA_ARRAY) return;
+  for (const struct schema_node *n = message->first; n; n = n->next) {
+    const struct schema_node *data = schema_tree_get(n, "data");
+    if (!span_is(schema_tree_string(schema_tree_get(n, "type")), "image")) continue;
+    struct span url = schema_tree_string(schema_tree_get(data, "url"));
+    if (!is_address(url)) url = schema_tree_string(schema_tree_get(data, "file"));
+    if (!is_address(url)) continue;
+    buf_add(out, url);
+    buf_add_char(out, '\n');
+  }
+}
+
+/* The last line of lines that each end in a line feed, which is cut off; empty: there is none. */
+static struct span last_line(struct span *lines)
+{
+  if (lines->len == 0) return (struct span) { NULL, 0 };
+  size_t end = --lines->len;
+  while (lines->len > 0 && lines->ptr[lines->len - 1] != '\n') lines->len--;
+  return (struct span) { lines->ptr + lines->len, end - lines->len };
+}
+
+size_t rg_talk_pictures(const struct rg_talk *t, size_t lines, size_t max, struct arena *arena,
+                        struct rg_talk_picture *ret)
+{
+  size_t n = 0;
+  for (size_t back = 1; back <= t->count && back <= lines; back++) {
+    const struct rg_talk_line *l = &t->lines[(t->first + t->count - back) % RG_TALK_MAX];
+    struct span rest = l->pictures, url;
+    while (n < max && (url = last_line(&rest)).len > 0)
+      ret[n++] =
+          (struct rg_talk_picture) { arena_copy(arena, l->message_id), arena_copy(arena, url) };
+  }
+  for (size_t i = 0; i < n / 2; i++) {
+    struct rg_talk_picture swapped = ret[i];
+    ret[i] = ret[n - 1 - i];
+    ret[n - 1 - i] = swapped;
+  }
+  return arena->failed ? 0 : n;
 }

@@ -8,12 +8,19 @@
 enum {
   RG_TALK_MAX = 100,       /* lines; the most that agent.context allows */
   RG_TALK_LINE_MAX = 4000, /* bytes of one; longer ones are cut */
+  RG_TALK_URL_MAX = 2000,  /* bytes of a picture's address; a longer one is no address of QQ's */
 };
 
 /* One message; unused spans are empty. */
 struct rg_talk_line {
   struct span sender_id, name, message_id, reply_to, text;
-  bool ours; /* the bot's own */
+  struct span pictures; /* their addresses, a line each */
+  bool ours;            /* the bot's own */
+};
+
+/* A picture of a message. */
+struct rg_talk_picture {
+  struct span message_id, url;
 };
 
 /* Zeroed: nothing was said yet. */
@@ -24,7 +31,10 @@ struct rg_talk {
 
 /* Adds a copy and forgets the oldest beyond RG_TALK_MAX. Memory that is not there costs the line. */
 void rg_talk_add(struct rg_talk *t, const struct rg_talk_line *line);
+/* Forgets all. */
 void rg_talk_done(struct rg_talk *t);
+/* As much of a text as a line may have, cut between characters. */
+struct span rg_talk_cut(struct span text);
 /* Whether a message id was seen here, as a message or as what one replied to. */
 bool rg_talk_knows(const struct rg_talk *t, struct span message_id);
 /* Whether it is one of the bot's own messages. */
@@ -33,6 +43,12 @@ bool rg_talk_is_ours(const struct rg_talk *t, struct span message_id);
  * the bot as the model. Begins with a turn of the user. Returns how many; 0: none, or no memory. */
 size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
                     struct rg_said **ret);
+/* The newest pictures among the last lines of the talk, at most max, the oldest of them first, in
+ * arena. Returns how many. */
+size_t rg_talk_pictures(const struct rg_talk *t, size_t lines, size_t max, struct arena *arena,
+                        struct rg_talk_picture *ret);
+/* Appends the addresses of the pictures of an event's message, a line each. */
+void rg_talk_addresses(const struct schema_node *message, struct buf *out);
 /* What a message of an event shows, segments without text as a word in brackets. Appends. */
 void rg_talk_text(const struct schema_node *message, struct buf *out);
 

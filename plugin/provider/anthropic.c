@@ -32,8 +32,22 @@ static void write_model(const struct rg_said *said, struct schema_writer *w)
   }
 }
 
+static void write_picture(const struct rg_picture *p, struct schema_writer *w)
+{
+  schema_write_object(w);
+  schema_write_pair(w, "type", SPAN("image"));
+  schema_write_key(w, SPAN("source"));
+  schema_write_object(w);
+  schema_write_pair(w, "type", SPAN("base64"));
+  schema_write_pair(w, "media_type", p->mime);
+  schema_write_pair(w, "data", p->base64);
+  schema_write_object_end(w);
+  schema_write_object_end(w);
+}
+
 /* The results of one round stand in one message of the user. Returns how many were written. */
-static size_t write_said(const struct rg_said *said, size_t left, struct schema_writer *w)
+static size_t write_said(const struct rg_said *said, size_t left, size_t pictures,
+                         struct schema_writer *w)
 {
   size_t n = 1;
   schema_write_object(w);
@@ -45,6 +59,7 @@ static size_t write_said(const struct rg_said *said, size_t left, struct schema_
   } else if (said->by == RG_SAID_MODEL) {
     write_model(said, w);
   } else {
+    for (size_t i = 0; i < pictures; i++) write_picture(&said->pictures[i], w);
     write_text(said->text, w);
   }
   schema_write_array_end(w);
@@ -63,7 +78,8 @@ static void write(const struct rg_ask *ask, struct span system, bool native,
   if (system.len > 0) schema_write_pair(w, "system", system);
   schema_write_key(w, SPAN("messages"));
   schema_write_array(w);
-  for (size_t i = 0; i < ask->said_count;) i += write_said(&ask->said[i], ask->said_count - i, w);
+  for (size_t i = 0; i < ask->said_count;)
+    i += write_said(&ask->said[i], ask->said_count - i, rg_dialect_pictures(ask, &ask->said[i]), w);
   schema_write_array_end(w);
   if (ask->tool_count > 0) {
     schema_write_key(w, SPAN("tools"));

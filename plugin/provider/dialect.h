@@ -34,9 +34,11 @@ extern const struct rg_dialect rg_dialect_gemini, rg_dialect_vertex;
 void rg_dialect_write_schema(const struct rg_ask *ask, bool native, struct schema_writer *w);
 /* "messages": the system text, then what was said, each by write_said: OpenAI's form and Ollama's. */
 void rg_dialect_write_messages(const struct rg_ask *ask, struct span system,
-                               void (*write_said)(const struct rg_said *said,
+                               void (*write_said)(const struct rg_said *said, size_t pictures,
                                                   struct schema_writer *w),
                                struct schema_writer *w);
+/* How many pictures of what was said this model is shown. */
+size_t rg_dialect_pictures(const struct rg_ask *ask, const struct rg_said *said);
 /* "tools" of the same two. */
 void rg_dialect_write_tools(const struct rg_ask *ask, struct schema_writer *w);
 /* "key": a number */

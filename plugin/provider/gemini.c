@@ -39,8 +39,20 @@ static void write_call(const struct rg_tool_call *call, struct schema_writer *w)
   schema_write_object_end(w);
 }
 
+static void write_picture(const struct rg_picture *p, struct schema_writer *w)
+{
+  schema_write_object(w);
+  schema_write_key(w, SPAN("inlineData"));
+  schema_write_object(w);
+  schema_write_pair(w, "mimeType", p->mime);
+  schema_write_pair(w, "data", p->base64);
+  schema_write_object_end(w);
+  schema_write_object_end(w);
+}
+
 /* Returns how many were written: the results of one round stand together. */
-static size_t write_said(const struct rg_said *said, size_t left, struct schema_writer *w)
+static size_t write_said(const struct rg_said *said, size_t left, size_t pictures,
+                         struct schema_writer *w)
 {
   size_t n = 1;
   schema_write_object(w);
@@ -50,6 +62,7 @@ static size_t write_said(const struct rg_said *said, size_t left, struct schema_
   if (said->by == RG_SAID_TOOL) {
     for (n = 0; n < left && said[n].by == RG_SAID_TOOL; n++) write_result(&said[n], w);
   } else {
+    for (size_t i = 0; i < pictures; i++) write_picture(&said->pictures[i], w);
     if (said->text.len > 0 || said->call_count == 0) write_text(said->text, w);
     for (size_t i = 0; i < said->call_count; i++) write_call(&said->calls[i], w);
   }
@@ -106,7 +119,8 @@ static void write(const struct rg_ask *ask, struct span system, bool native,
   }
   schema_write_key(w, SPAN("contents"));
   schema_write_array(w);
-  for (size_t i = 0; i < ask->said_count;) i += write_said(&ask->said[i], ask->said_count - i, w);
+  for (size_t i = 0; i < ask->said_count;)
+    i += write_said(&ask->said[i], ask->said_count - i, rg_dialect_pictures(ask, &ask->said[i]), w);
   schema_write_array_end(w);
   if (ask->tool_count > 0) write_tools(ask, w);
   if (ask->tool_count > 0 && ask->tools_off) {

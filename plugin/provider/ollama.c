@@ -1,7 +1,7 @@
 /* ollama: its own chat interface. */
 #include "plugin/provider/stream.h"
 
-static void write_said(const struct rg_said *said, struct schema_writer *w)
+static void write_said(const struct rg_said *said, size_t pictures, struct schema_writer *w)
 {
   static const char *const roles[] = {
     [RG_SAID_USER] = "user", [RG_SAID_MODEL] = "assistant", [RG_SAID_TOOL] = "tool"
@@ -10,6 +10,12 @@ static void write_said(const struct rg_said *said, struct schema_writer *w)
   schema_write_pair(w, "role", span_of(roles[said->by]));
   schema_write_pair(w, "content", said->text);
   if (said->by == RG_SAID_TOOL) schema_write_pair(w, "tool_name", said->tool);
+  if (pictures > 0) {
+    schema_write_key(w, SPAN("images"));
+    schema_write_array(w);
+    for (size_t i = 0; i < pictures; i++) schema_write_string(w, said->pictures[i].base64);
+    schema_write_array_end(w);
+  }
   if (said->call_count > 0) {
     schema_write_key(w, SPAN("tool_calls"));
     schema_write_array(w);

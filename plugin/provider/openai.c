@@ -14,7 +14,33 @@ static void write_call(const struct rg_tool_call *call, struct schema_writer *w)
   schema_write_object_end(w);
 }
 
-static void write_said(const struct rg_said *said, struct schema_writer *w)
+/* Pictures and the text as parts of one content. */
+static void write_parts(const struct rg_said *said, size_t pictures, struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("content"));
+  schema_write_array(w);
+  for (size_t i = 0; i < pictures; i++) {
+    const struct rg_picture *p = &said->pictures[i];
+    schema_write_object(w);
+    schema_write_pair(w, "type", SPAN("image_url"));
+    schema_write_key(w, SPAN("image_url"));
+    schema_write_object(w);
+    schema_write_key(w, SPAN("url"));
+    buf_printf(w->out, "\"data:%.*s;base64,", (int)p->mime.len, p->mime.ptr);
+    buf_add(w->out, p->base64); /* neither holds what JSON would escape */
+    buf_add_char(w->out, '"');
+    w->comma = true;
+    schema_write_object_end(w);
+    schema_write_object_end(w);
+  }
+  schema_write_object(w);
+  schema_write_pair(w, "type", SPAN("text"));
+  schema_write_pair(w, "text", said->text);
+  schema_write_object_end(w);
+  schema_write_array_end(w);
+}
+
+static void write_said(const struct rg_said *said, size_t pictures, struct schema_writer *w)
 {
   static const char *const roles[] = {
     [RG_SAID_USER] = "user", [RG_SAID_MODEL] = "assistant", [RG_SAID_TOOL] = "tool"
@@ -22,7 +48,10 @@ static void write_said(const struct rg_said *said, struct schema_writer *w)
   schema_write_object(w);
   schema_write_pair(w, "role", span_of(roles[said->by]));
   if (said->by == RG_SAID_TOOL) schema_write_pair(w, "tool_call_id", said->call_id);
-  schema_write_pair(w, "content", said->text);
+  if (pictures > 0)
+    write_parts(said, pictures, w);
+  else
+    schema_write_pair(w, "content", said->text);
   if (said->call_count > 0) {
     schema_write_key(w, SPAN("tool_calls"));
     schema_write_array(w);

@@ -57,8 +57,13 @@ bool rg_provider_form(const struct rg_provider *config, bool tools, enum rg_form
 
 /* ---- writing ---- */
 
+size_t rg_dialect_pictures(const struct rg_ask *ask, const struct rg_said *said)
+{
+  return ask->config->images ? said->picture_count : 0;
+}
+
 void rg_dialect_write_messages(const struct rg_ask *ask, struct span system,
-                               void (*write_said)(const struct rg_said *said,
+                               void (*write_said)(const struct rg_said *said, size_t pictures,
                                                   struct schema_writer *w),
                                struct schema_writer *w)
 {
@@ -70,7 +75,8 @@ void rg_dialect_write_messages(const struct rg_ask *ask, struct span system,
     schema_write_pair(w, "content", system);
     schema_write_object_end(w);
   }
-  for (size_t i = 0; i < ask->said_count; i++) write_said(&ask->said[i], w);
+  for (size_t i = 0; i < ask->said_count; i++)
+    write_said(&ask->said[i], rg_dialect_pictures(ask, &ask->said[i]), w);
   schema_write_array_end(w);
 }
 

@@ -7,9 +7,10 @@
 #include "schema/provider.h"
 
 enum {
-  RG_CALLS_MAX = 16,                         /* tool calls of one answer; more are a loop */
-  RG_PROVIDER_BODY_MAX = 8 * 1024 * 1024,    /* a reply with a picture as base64 */
-  RG_PROVIDER_REQUEST_MAX = 4 * 1024 * 1024, /* a hundred messages and the contract are 0.2 MiB */
+  RG_CALLS_MAX = 16,                      /* tool calls of one answer; more are a loop */
+  RG_PROVIDER_BODY_MAX = 8 * 1024 * 1024, /* a reply with a picture as base64 */
+  /* a hundred messages and the contract are 0.2 MiB, four pictures 16 MiB */
+  RG_PROVIDER_REQUEST_MAX = 24 * 1024 * 1024,
   RG_PROVIDER_HEADERS_MAX = 4,
 };
 
@@ -25,13 +26,19 @@ struct rg_tool_call {
   struct span raw;       /* Gemini: the whole part, which must come back as it was */
 };
 
+struct rg_picture {
+  struct span mime, base64;
+};
+
 /* One thing that was said, in the order of the talk. */
 struct rg_said {
   enum { RG_SAID_USER, RG_SAID_MODEL, RG_SAID_TOOL } by;
   struct span text;
   const struct rg_tool_call *calls; /* RG_SAID_MODEL */
   size_t call_count;
-  struct span call_id, tool; /* RG_SAID_TOOL: what it answers */
+  struct span call_id, tool;         /* RG_SAID_TOOL: what it answers */
+  const struct rg_picture *pictures; /* RG_SAID_USER: for models that see, before the text */
+  size_t picture_count;
 };
 
 struct rg_ask {

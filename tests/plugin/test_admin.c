@@ -47,6 +47,14 @@ static void on_recall(void *ctx, struct span endpoint, uint64_t group, struct sp
   buf_add(out, SPAN("recalled"));
 }
 
+static void on_clear(void *ctx, struct span endpoint, uint64_t group, struct span user,
+                     enum schema_language language, struct buf *out)
+{
+  (void)ctx, (void)endpoint, (void)language;
+  if (group == 9) return;
+  buf_printf(out, "cleared %llu %.*s", (unsigned long long)group, (int)user.len, user.ptr);
+}
+
 static bool on_reload(void *ctx, enum schema_language language, struct buf *out)
 {
   const struct bot *b = ctx;
@@ -70,7 +78,12 @@ static void begin(struct bot *b, const char *text, bool runs)
   rg_config_release(c);
   b->admin = (struct rg_admin) { .settings = b->settings, .audit = on_audit, .audit_ctx = b };
   if (runs)
-    b->admin.runtime = (struct rg_admin_runtime) { b, on_status, on_last, on_recall, on_reload };
+    b->admin.runtime = (struct rg_admin_runtime) { .ctx = b,
+                                                   .status = on_status,
+                                                   .last = on_last,
+                                                   .recall = on_recall,
+                                                   .clear = on_clear,
+                                                   .reload = on_reload };
   arena_init(&b->arena, 16 << 20);
 }
 
@@ -438,12 +451,16 @@ Test(admin, what_other_parts_answer)
   EXPECT_SAYS(&b, "/gate @6 last", "accept 6 20001 1");
   EXPECT_SAYS(&b, "/gate @9 last", "没有记录");
   EXPECT_SAYS(&b, "/gate recall", "recalled");
+  EXPECT_SAYS(&b, "/gate clear", "cleared 5 20001");
+  EXPECT_SAYS(&b, "/gate @6 清空", "cleared 6 20001");
+  EXPECT_SAYS(&b, "/gate @9 clear", "没有可以清空");
   EXPECT_SAYS(&b, "/gate reload", "重新读取");
   b.reload_fails = true;
   EXPECT_SAYS(&b, "/gate reload", "my.yaml:3:1: foo: unknown key");
   cr_expect_eq(hand(&b, PRIVATE("20001"), "\"/gate status\"", &answer), RG_ADMIN_DONE);
   cr_expect(holds(answer.text, "私聊") && holds(answer.text, "main 0 ready"));
   cr_expect_not_null(strstr(b.log, "reload: refused"));
+  cr_expect_not_null(strstr(b.log, "clear"));
   end(&b);
 }
 

@@ -227,3 +227,94 @@ Test(store, kinds)
   cr_expect_null(rg_store_new(SPAN("redis://h"), why, sizeof why));
   cr_expect_not_null(strstr(why, "sqlite:FILE"));
 }
+
+/* ---- talks and budgets ---- */
+
+static const struct rg_store_chat group_chat = { SPAN_INIT("main"), true, SPAN_INIT("7") };
+
+struct seen {
+  size_t count;
+  char first[32], last[32];
+  bool ours;
+};
+
+static void on_line(void *ctx, const struct rg_store_line *line)
+{
+  struct seen *seen = ctx;
+  char *text = seen->count++ == 0 ? seen->first : seen->last;
+  snprintf(text, sizeof seen->first, "%.*s", (int)line->text.len, line->text.ptr);
+  seen->ours = line->ours;
+  cr_expect(span_is(line->sender_id, "5") && span_is(line->name, "小\"明") &&
+            span_is(line->message_id, "-1") && line->reply_to.len == 0);
+}
+
+static void say(struct rg_store *s, const struct rg_store_chat *chat, int n, int64_t at,
+                uint32_t limit, int64_t oldest)
+{
+  char text[32], why[256] = "";
+  snprintf(text, sizeof text, "line %d", n);
+  const struct rg_store_line line = { .sender_id = SPAN("5"),
+                                      .name = SPAN("小\"明"),
+                                      .message_id = SPAN("-1"),
+                                      .text = span_of(text),
+                                      .ours = n % 2 == 1,
+                                      .at = at };
+  const struct rg_store_bound bound = { limit, oldest };
+  cr_expect(s->methods->line_put(s, chat, &line, &bound, why, sizeof why), "%s", why);
+}
+
+static struct seen look(struct rg_store *s, const struct rg_store_chat *chat, uint32_t limit,
+                        int64_t oldest)
+{
+  char why[256] = "";
+  struct seen seen = { .count = 0 };
+  const struct rg_store_bound bound = { limit, oldest };
+  cr_expect(s->methods->line_each(s, chat, &bound, on_line, &seen, why, sizeof why), "%s", why);
+  return seen;
+}
+
+Test(store, keeps_the_last_lines_of_a_talk)
+{
+  struct place p = place_new();
+  struct rg_store *s = open_at(p.address);
+  const struct rg_store_chat user = { SPAN("main"), false, SPAN("7") };
+  char why[256];
+  cr_expect_eq(look(s, &group_chat, 9, 0).count, 0);
+  cr_expect_neq(access(p.path, F_OK), 0, "asking does not make the file");
+  for (int i = 0; i < 9; i++) say(s, &group_chat, i, 100 + i, 5, 0);
+  say(s, &user, 1, 100, 5, 0);
+  rg_store_close(s);
+  s = open_at(p.address);
+  struct seen seen = look(s, &group_chat, 9, 0);
+  cr_expect(seen.count == 5 && strcmp(seen.first, "line 4") == 0 &&
+                strcmp(seen.last, "line 8") == 0 && !seen.ours,
+            "%zu, from %s to %s", seen.count, seen.first, seen.last);
+  cr_expect_eq(look(s, &group_chat, 2, 0).count, 2, "a lower limit holds at once");
+  cr_expect_eq(look(s, &group_chat, 9, 107).count, 2, "and so does an age");
+  say(s, &group_chat, 9, 120, 5, 108);
+  cr_expect_eq(look(s, &group_chat, 9, 0).count, 2, "what is too old was dropped");
+  cr_expect(s->methods->lines_drop(s, &group_chat, why, sizeof why));
+  cr_expect_eq(look(s, &group_chat, 9, 0).count, 0);
+  cr_expect_eq(look(s, &user, 9, 0).count, 1, "another chat of the same number stays");
+  rg_store_close(s);
+  place_done(&p);
+}
+
+Test(store, keeps_budgets)
+{
+  struct place p = place_new();
+  struct rg_store *s = open_at(p.address);
+  char why[256] = "";
+  int64_t day = 1;
+  uint64_t tokens = 1;
+  cr_expect(s->methods->budget_get(s, SPAN("provider a"), &day, &tokens, why, sizeof why));
+  cr_expect(day == 0 && tokens == 0);
+  cr_expect(s->methods->budget_put(s, SPAN("provider a"), 20000, 5, why, sizeof why), "%s", why);
+  cr_expect(s->methods->budget_put(s, SPAN("provider a"), 20001, 70, why, sizeof why));
+  rg_store_close(s);
+  s = open_at(p.address);
+  cr_expect(s->methods->budget_get(s, SPAN("provider a"), &day, &tokens, why, sizeof why));
+  cr_expect(day == 20001 && tokens == 70);
+  rg_store_close(s);
+  place_done(&p);
+}
