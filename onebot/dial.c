@@ -163,6 +163,14 @@ void ob_dial_end(struct ob_dial *d, const char *why)
   start_closing(d, OB_CLOSE_NORMAL);
 }
 
+void ob_dial_drop(struct ob_dial *d, const char *why)
+{
+  if (d->phase != UP) return;
+  because(d, "%s", why);
+  d->phase = ENDING;
+  kill_later(d);
+}
+
 /* Reads from the socket, whose event lws has switched off until then; not while paused. */
 static int read_now(struct ob_dial *d)
 {

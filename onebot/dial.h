@@ -55,6 +55,8 @@ uint64_t ob_dial_handed(const struct ob_dial *d);
 void ob_dial_pause(struct ob_dial *d, bool pause);
 /* Ends this connection with a close frame; down follows, then the back-off. */
 void ob_dial_end(struct ob_dial *d, const char *why);
+/* The same without a close frame and without what is queued, as a cable that was cut. */
+void ob_dial_drop(struct ob_dial *d, const char *why);
 /* The peer is one of ours: the back-off begins anew, and an end is no refusal. Until then a
  * connection that ends in silence counts as refused unless one was proven before. */
 void ob_dial_prove(struct ob_dial *d);

@@ -88,7 +88,7 @@ static const char *refusal_of(enum ob_fault_kind kind)
     const char *row;
   } rows[] = {
     { OB_FAULT_MUTED, "muted" }, { OB_FAULT_UPLOAD, "upload" },   { OB_FAULT_OFFLINE, "offline" },
-    { OB_FAULT_RISK, "risk" },   { OB_FAULT_TIMEOUT, "timeout" },
+    { OB_FAULT_RISK, "risk" },   { OB_FAULT_TIMEOUT, "timeout" }, { OB_FAULT_LOG_OUT, "offline" },
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].kind == kind) return rows[i].row;
@@ -100,14 +100,16 @@ static bool acts(const struct ob_fault *fault)
 {
   switch (fault->kind) {
   case OB_FAULT_SILENT:
-  case OB_FAULT_TIMEOUT: return fault->delivered;
+  case OB_FAULT_TIMEOUT:
+  case OB_FAULT_RESTART: return fault->delivered;
   case OB_FAULT_MUTED:
   case OB_FAULT_UPLOAD:
   case OB_FAULT_OFFLINE:
   case OB_FAULT_RISK:
   case OB_FAULT_REFUSE:
   case OB_FAULT_RESULT:
-  case OB_FAULT_CLOSE_BEFORE: return false;
+  case OB_FAULT_CLOSE_BEFORE:
+  case OB_FAULT_LOG_OUT: return false;
   case OB_FAULT_NONE:
   case OB_FAULT_LATE:
   case OB_FAULT_CLOSE_AFTER:
@@ -115,6 +117,7 @@ static bool acts(const struct ob_fault *fault)
   case OB_FAULT_NO_ECHO:
   case OB_FAULT_TWICE:
   case OB_FAULT_GARBLED:
+  case OB_FAULT_ANSWER_CLOSE:
   case OB_FAULT_KIND_COUNT: break;
   }
   return true;
@@ -142,10 +145,13 @@ static void replace_result(struct ob_act *a, const struct ob_fault *fault)
 }
 
 /* Closes as the fault says. True: there is no answer. */
-static bool end_of_connection(struct ob_bot *bot, enum ob_fault_kind kind)
+static bool end_of_connection(struct ob_bot *bot, const struct ob_fault *fault)
 {
+  enum ob_fault_kind kind = fault->kind;
   if (kind == OB_FAULT_DROP)
     ob_bot_end(bot, true, 0);
+  else if (kind == OB_FAULT_RESTART)
+    ob_sandbox_restart(bot->sandbox, fault->ms);
   else if (kind == OB_FAULT_CLOSE_AFTER || kind == OB_FAULT_CLOSE_BEFORE)
     ob_bot_end(bot, false, 1001);
   else
@@ -205,7 +211,9 @@ static void call(struct ob_bot *bot, const struct schema_node *tree, struct aren
   const struct ob_said *said = fault.push && acts(&fault) ? said_since(b, seq) : NULL;
   if (said && !b->switches.report_self) ob_view_said(b, said, true);
   bool silent = result.silent || fault.kind == OB_FAULT_SILENT;
-  if (!end_of_connection(bot, fault.kind) && !silent) answer(bot, &result, echo_raw, &fault);
+  if (!end_of_connection(bot, &fault) && !silent) answer(bot, &result, echo_raw, &fault);
+  if (fault.kind == OB_FAULT_ANSWER_CLOSE) ob_bot_end(bot, false, 1001);
+  if (fault.kind == OB_FAULT_LOG_OUT) ob_sandbox_log_out(b, fault.ms);
   ob_result_done(&result);
 }
 

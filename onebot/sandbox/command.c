@@ -13,11 +13,13 @@ static int usage(const char *wrong)
 {
   if (wrong) fprintf(stderr, "replygate sandbox: %s\n", wrong);
   fputs("usage: replygate sandbox [--port N] [--profile NAME] [--token TOKEN]\n"
-        "                         [--page-token TOKEN] [--json]\n"
+        "                         [--page-token TOKEN] [--connect URL] [--json]\n"
         "  --port N          the port on 127.0.0.1 (any that is free)\n"
         "  --profile NAME    napcat, llbot, lagrange, go-cqhttp, onebots or spec (napcat)\n"
         "  --token TOKEN     the access token of OneBot, \"\" for none (a random one)\n"
         "  --page-token T    the token of the page (a random one)\n"
+        "  --connect URL     also dial a reverse WebSocket (ws://host:port/path), with the\n"
+        "                    access token where --token gives one\n"
         "  --json            print one line of JSON instead of text\n",
         stderr);
   return USAGE;
@@ -25,13 +27,14 @@ static int usage(const char *wrong)
 
 /* Fills options; NULL, or what is wrong with the arguments. */
 static const char *read_arguments(int argc, char **argv, struct ob_sandbox_options *options,
-                                  bool *json)
+                                  const char **connect, bool *json)
 {
   const struct {
     const char *name, **to;
   } texts[] = { { "--profile", &options->profile },
                 { "--token", &options->access_token },
-                { "--page-token", &options->page_token } };
+                { "--page-token", &options->page_token },
+                { "--connect", connect } };
   for (int i = 1; i < argc; i++) {
     const char *name = argv[i];
     bool found = false;
@@ -89,6 +92,25 @@ static void print(const struct ob_sandbox *b, const char *profile, bool json)
   buf_done(&line);
 }
 
+/* Has the sandbox dial. False: the address or the token is none. */
+static bool dial(struct ob_sandbox *b, const char *url, const char *token)
+{
+  struct buf order, answer;
+  buf_init(&order, 64 * 1024);
+  buf_init(&answer, 64 * 1024);
+  struct schema_writer w = { .out = &order };
+  schema_write_object(&w);
+  schema_write_pair(&w, "do", SPAN("dial"));
+  schema_write_pair(&w, "url", span_of(url));
+  schema_write_pair(&w, "token", span_of(token ? token : ""));
+  schema_write_object_end(&w);
+  bool done = ob_sandbox_control(b, buf_span(&order), &answer) &&
+              span_find(buf_span(&answer), SPAN("\"ok\":true")) < answer.len;
+  buf_done(&order);
+  buf_done(&answer);
+  return done;
+}
+
 int ob_sandbox_main(int argc, char **argv, const struct ob_process *process)
 {
   struct ob_sandbox_options options = { .port = 0 };
@@ -96,10 +118,11 @@ int ob_sandbox_main(int argc, char **argv, const struct ob_process *process)
   struct schema_error error = { .what = NULL };
   struct ob_service *service = NULL;
   struct ob_sandbox *b = NULL;
+  const char *connect = NULL;
   bool json = false;
   sigset_t ends;
   int signal_number, exit_code = 1;
-  const char *wrong = read_arguments(argc, argv, &options, &json);
+  const char *wrong = read_arguments(argc, argv, &options, &connect, &json);
   if (wrong) return usage(wrong);
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
@@ -109,6 +132,10 @@ int ob_sandbox_main(int argc, char **argv, const struct ob_process *process)
       ob_sandbox_start(service, &options, &b, &error) != SCHEMA_OK) {
     fprintf(stderr, "replygate sandbox: %s\n",
             error.what ? error.what : schema_code_text(error.code));
+    goto end;
+  }
+  if (connect && !dial(b, connect, options.access_token)) {
+    fputs("replygate sandbox: --connect: ws://host:port/path is needed\n", stderr);
     goto end;
   }
   print(b, options.profile ? options.profile : "napcat", json);

@@ -13,7 +13,9 @@
 struct order {
   struct ob_sandbox *b;
   const struct schema_node *tree;
-  int64_t message_id; /* for the answer of say; 0: none */
+  int64_t message_id;          /* for the answer of say; 0: none */
+  const struct ob_chat *shown; /* for the answer of shown */
+  int64_t shown_count;
 };
 
 /* Each gives NULL or what is wrong. */
@@ -234,13 +236,19 @@ static const char *raw(struct order *o)
 static const char *end_links(struct order *o)
 {
   static const char *const ends[] = { "drop", "close", NULL };
-  int64_t code = 1000;
+  int64_t code = 1000, ms = 0;
   size_t end;
   if (!one_of(schema_tree_string(member(o, "end")), ends, &end)) return "end: drop or close";
   if (member(o, "code") && (!number(o, "code", &code) || code < 0 || code > 4999))
     return "code: 0 to 4999";
+  if (member(o, "ms") && (!number(o, "ms", &ms) || ms < 0 || ms > OB_FAULT_MS_MAX))
+    return "ms: 0 to 600000";
+  if (end == 0) {
+    ob_sandbox_restart(o->b, (unsigned)ms);
+    return NULL;
+  }
   for (size_t i = 0; i < OB_BOTS_MAX; i++) {
-    ob_bot_end(&o->b->bots[i], end == 0, (unsigned)code);
+    ob_bot_end(&o->b->bots[i], false, (unsigned)code);
   }
   return NULL;
 }
@@ -250,6 +258,19 @@ static const char *dial(struct order *o)
   return ob_reverse_dial(o->b, schema_tree_string(member(o, "url")),
                          schema_tree_string(member(o, "token")),
                          schema_tree_truth(member(o, "split"), false));
+}
+
+static const char *shown(struct order *o)
+{
+  int64_t group = 0, user = 0;
+  if (!number(o, "group", &group)) number(o, "user", &user);
+  o->shown = ob_world_chat(&o->b->world, group, user);
+  o->shown_count = 100;
+  if (!o->shown) return "group, user: no such chat";
+  if (member(o, "count") &&
+      (!number(o, "count", &o->shown_count) || o->shown_count < 1 || o->shown_count > 500))
+    return "count: 1 to 500";
+  return NULL;
 }
 
 static const char *state(struct order *o)
@@ -267,7 +288,7 @@ static const struct {
   { "fault", fault, true },  { "clear", clear, true },  { "play", play, true },
   { "set", set, true },      { "mute", mute, true },    { "role", role, true },
   { "event", event, false }, { "raw", raw, false },     { "link", end_links, false },
-  { "dial", dial, false },   { "state", state, true },
+  { "dial", dial, false },   { "shown", shown, false }, { "state", state, true },
 };
 
 static const char *run(struct order *o)
@@ -280,6 +301,16 @@ static const char *run(struct order *o)
     return wrong;
   }
   return "do: no such order";
+}
+
+static void write_shown(const struct order *o, struct schema_writer *w)
+{
+  size_t count = o->shown->count, most = (size_t)o->shown_count;
+  schema_write_key(w, SPAN("messages"));
+  schema_write_array(w);
+  for (size_t i = count > most ? count - most : 0; i < count; i++)
+    ob_view_write_message(w, ob_chat_at(o->shown, i));
+  schema_write_array_end(w);
 }
 
 void ob_control_run(struct ob_sandbox *b, struct span request, struct buf *answer)
@@ -308,6 +339,7 @@ void ob_control_run(struct ob_sandbox *b, struct span request, struct buf *answe
     snprintf(text, sizeof text, "%" PRId64, o.message_id);
     schema_write_pair(&w, "message_id", span_of(text));
   }
+  if (o.shown && !wrong) write_shown(&o, &w);
   schema_write_object_end(&w);
   arena_done(&arena);
 }

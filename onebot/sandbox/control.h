@@ -6,8 +6,8 @@
  *           private: to the bot, in as's own chat. text is plain text, segments an array
  *   react   {as, message_id, emoji_id, set = true}
  *   recall  {as, message_id}
- *   fault   {action = "*", kind, count = 1, ms, delivered = true, push = false, retcode, text}
- *           the next calls of that action go wrong (kinds: fault.h)
+ *   fault   {action = "*", kind, skip = 0, count = 1, ms, delivered = true, push = false, retcode,
+ *           text} the next calls of that action go wrong (kinds: fault.h)
  *   clear   {}                                                  takes all faults back
  *   play    {profile}                                           another implementation; bots stay
  *   set     {message_format: array | string, report_self, offline, refuse_tokens, heartbeat,
@@ -16,7 +16,10 @@
  *   role    {group, user, role}                                 owner, admin or member
  *   event   {event}                                             an object, sent to the bots as it is
  *   raw     {text}                                              the same with any text
- *   link    {end: drop | close, code = 1000}                    ends the bots' connections
+ *   link    {end: drop | close, code = 1000, ms = 0}            ends the bots' connections; with drop
+ *           nobody may connect for ms
+ *   shown   {group | user, count = 100}                         answers with the last messages of that
+ *           chat: "messages", as the push "message" has them
  *   dial    {url, token = "", split = false}   connects to a reverse WebSocket server, again and
  *           again; split: an API and an Event connection
  *   state   {}                                                  pushes the state again

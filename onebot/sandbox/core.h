@@ -63,14 +63,21 @@ struct ob_sandbox {
   struct ob_viewer viewers[OB_VIEWERS_MAX];
   struct ob_late *late;
   size_t late_count;
-  struct ob_timer heartbeat;
-  unsigned connections; /* so far */
-  uint64_t frames;      /* so far, both ways */
-  int64_t started;      /* Unix time */
+  struct ob_timer heartbeat, log_in;
+  uint64_t away_until_ms; /* nobody may connect until then */
+  unsigned connections;   /* so far */
+  uint64_t frames;        /* so far, both ways */
+  int64_t started;        /* Unix time */
   char page_token[OB_SANDBOX_TOKEN_MAX + 1], access_token[OB_SANDBOX_TOKEN_MAX + 1];
   char page_url[OB_SANDBOX_TOKEN_MAX + 64], link_url[64];
 };
 
+/* Ends the connections of all bots, as a restart does: nobody may connect for ms. */
+void ob_sandbox_restart(struct ob_sandbox *b, unsigned ms);
+/* The account goes offline for ms (0: until it is told otherwise), which a heartbeat tells. */
+void ob_sandbox_log_out(struct ob_sandbox *b, unsigned ms);
+/* Sends a heartbeat now. */
+void ob_sandbox_heartbeat(struct ob_sandbox *b);
 /* Sets the heartbeat anew, after a switch or the played implementation changed. */
 void ob_sandbox_beat(struct ob_sandbox *b);
 

@@ -20,6 +20,9 @@ static const char *const words[OB_FAULT_KIND_COUNT] = {
   [OB_FAULT_NO_ECHO] = "no_echo",
   [OB_FAULT_TWICE] = "twice",
   [OB_FAULT_GARBLED] = "garbled",
+  [OB_FAULT_ANSWER_CLOSE] = "answer_close",
+  [OB_FAULT_RESTART] = "restart",
+  [OB_FAULT_LOG_OUT] = "log_out",
 };
 
 const char *ob_fault_word(enum ob_fault_kind kind)
@@ -53,7 +56,7 @@ const char *ob_fault_order(struct ob_faults *f, const struct schema_node *order)
   struct ob_fault fault = { .kind = OB_FAULT_NONE };
   struct span action = schema_tree_string(schema_tree_get(order, "action"));
   struct span kind = schema_tree_string(schema_tree_get(order, "kind"));
-  int64_t count = 1, ms = 0, retcode = -1;
+  int64_t skip = 0, count = 1, ms = 0, retcode = -1;
   for (size_t i = 1; i < OB_FAULT_KIND_COUNT; i++)
     if (span_is(kind, words[i])) fault.kind = (enum ob_fault_kind)i;
   if (fault.kind == OB_FAULT_NONE) return "kind: no such fault";
@@ -61,10 +64,12 @@ const char *ob_fault_order(struct ob_faults *f, const struct schema_node *order)
     return "action: too long";
   if (!copy(schema_tree_string(schema_tree_get(order, "text")), fault.text, sizeof fault.text))
     return "text: too long";
+  if (!number(order, "skip", 0, 1000000, &skip)) return "skip: 0 to 1000000";
   if (!number(order, "count", 1, 1000000, &count)) return "count: 1 to 1000000";
   if (!number(order, "ms", 0, OB_FAULT_MS_MAX, &ms)) return "ms: 0 to 600000";
   if (!number(order, "retcode", INT32_MIN, INT32_MAX, &retcode)) return "retcode: an integer";
   if (f->count == OB_FAULTS_MAX) return "too many faults are ordered already";
+  fault.skip = (unsigned)skip;
   fault.count = (unsigned)count;
   fault.ms = (unsigned)ms;
   fault.retcode = (int32_t)retcode;
@@ -79,6 +84,10 @@ struct ob_fault ob_fault_take(struct ob_faults *f, struct span action)
   for (size_t i = 0; i < f->count; i++) {
     struct ob_fault *fault = &f->list[i];
     if (strcmp(fault->action, "*") != 0 && !span_is(action, fault->action)) continue;
+    if (fault->skip > 0) {
+      fault->skip--;
+      continue;
+    }
     struct ob_fault taken = *fault;
     if (--fault->count == 0) {
       memmove(fault, fault + 1, (f->count - i - 1) * sizeof *fault);

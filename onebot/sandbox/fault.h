@@ -22,6 +22,10 @@ enum ob_fault_kind {
   OB_FAULT_NO_ECHO,      /* the answer has no echo */
   OB_FAULT_TWICE,        /* two answers */
   OB_FAULT_GARBLED,      /* the answer is no JSON */
+  OB_FAULT_ANSWER_CLOSE, /* answers, then closes: the next call finds no connection */
+  OB_FAULT_RESTART, /* the connection just ends and nobody may connect for `ms`; acts before that
+                            unless "delivered": false */
+  OB_FAULT_LOG_OUT, /* refused: the account is offline from now on, for `ms`; heartbeats say so */
   OB_FAULT_KIND_COUNT
 };
 
@@ -33,9 +37,10 @@ enum {
 struct ob_fault {
   char action[64]; /* "*": any */
   enum ob_fault_kind kind;
+  unsigned skip;  /* calls that it leaves alone first */
   unsigned count; /* calls that it still applies to */
   unsigned ms;
-  bool delivered; /* SILENT, TIMEOUT: the message is in the chat all the same */
+  bool delivered; /* SILENT, TIMEOUT, RESTART: the message is in the chat all the same */
   bool push;      /* SILENT, TIMEOUT: a message_sent event tells so */
   int32_t retcode;
   char text[256];
@@ -46,7 +51,7 @@ struct ob_faults {
   size_t count;
 };
 
-/* {"action","kind","count"?,"ms"?,"delivered"?,"push"?,"retcode"?,"text"?}; NULL or why not. */
+/* {"action","kind","skip"?,"count"?,"ms"?,"delivered"?,"push"?,"retcode"?,"text"?}; NULL or why not. */
 const char *ob_fault_order(struct ob_faults *f, const struct schema_node *order);
 /* Takes one call off the first fault that applies to action; kind OB_FAULT_NONE: none does. */
 struct ob_fault ob_fault_take(struct ob_faults *f, struct span action);

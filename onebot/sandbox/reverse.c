@@ -26,7 +26,9 @@ void ob_bot_send(struct ob_bot *bot, struct span text)
 
 void ob_bot_end(struct ob_bot *bot, bool drop, unsigned code)
 {
-  if (bot->up)
+  if (bot->up && drop)
+    ob_dial_drop(bot->dial, "ended by order");
+  else if (bot->up)
     ob_dial_end(bot->dial, "ended by order");
   else if (bot->peer && drop)
     ob_peer_drop(bot->peer);

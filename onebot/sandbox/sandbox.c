@@ -163,6 +163,10 @@ static unsigned on_upgrade(void *ctx, const struct ob_request *r, const char **w
     *why = "no OneBot here";
     return 404;
   }
+  if (ob_now_ms() < b->away_until_ms) {
+    *why = "it restarts";
+    return 503;
+  }
   const char *fault = token_fault(b, r);
   struct span how = fault ? ob_played_fact(b->played, fault) : (struct span) { "", 0 };
   int64_t status = 0;
@@ -264,7 +268,7 @@ static void on_text(void *ctx, struct ob_peer *p, struct span message)
   if (bot && bot->acts) ob_calls_frame(bot, message);
   if (bot || !viewer_of(b, p)) return;
   struct buf answer;
-  buf_init(&answer, 64 * 1024);
+  buf_init(&answer, OB_SANDBOX_FRAME_MAX);
   ob_control_run(b, message, &answer);
   if (!answer.failed) ob_peer_send(p, buf_span(&answer));
   buf_done(&answer);
@@ -285,17 +289,47 @@ static void on_closed(void *ctx, struct ob_peer *p, unsigned code)
 
 /* ---- heartbeat ---- */
 
-static void on_heartbeat(struct ob_timer *t)
+void ob_sandbox_heartbeat(struct ob_sandbox *b)
 {
-  struct ob_sandbox *b =
-      (struct ob_sandbox *)(void *)((char *)t - offsetof(struct ob_sandbox, heartbeat));
   struct buf event;
   buf_init(&event, 4096);
   struct schema_writer w = { .out = &event };
   ob_wire_heartbeat(b, &w);
   ob_view_event(b, buf_span(&event));
   buf_done(&event);
+}
+
+static void on_heartbeat(struct ob_timer *t)
+{
+  struct ob_sandbox *b =
+      (struct ob_sandbox *)(void *)((char *)t - offsetof(struct ob_sandbox, heartbeat));
+  ob_sandbox_heartbeat(b);
   ob_sandbox_beat(b);
+}
+
+static void set_offline(struct ob_sandbox *b, bool offline)
+{
+  b->switches.offline = offline;
+  ob_sandbox_heartbeat(b);
+  ob_view_state(b, NULL);
+}
+
+static void on_log_in(struct ob_timer *t)
+{
+  set_offline((struct ob_sandbox *)(void *)((char *)t - offsetof(struct ob_sandbox, log_in)),
+              false);
+}
+
+void ob_sandbox_log_out(struct ob_sandbox *b, unsigned ms)
+{
+  set_offline(b, true);
+  if (ms > 0) ob_timer_set(b->service, &b->log_in, ms, on_log_in);
+}
+
+void ob_sandbox_restart(struct ob_sandbox *b, unsigned ms)
+{
+  b->away_until_ms = ob_now_ms() + ms;
+  for (size_t i = 0; i < OB_BOTS_MAX; i++) ob_bot_end(&b->bots[i], true, 0);
 }
 
 void ob_sandbox_beat(struct ob_sandbox *b)
@@ -384,6 +418,7 @@ static void stop_timers(void *arg)
 {
   struct ob_sandbox *b = arg;
   ob_timer_clear(b->service, &b->heartbeat);
+  ob_timer_clear(b->service, &b->log_in);
   ob_reverse_stop(b);
   ob_calls_forget(b, NULL);
 }

@@ -95,7 +95,7 @@ static void write_reactions(struct schema_writer *w, const struct ob_said *said)
   schema_write_array_end(w);
 }
 
-static void write_message(struct schema_writer *w, const struct ob_said *said)
+void ob_view_write_message(struct schema_writer *w, const struct ob_said *said)
 {
   char id[24];
   snprintf(id, sizeof id, "%" PRId64, said->id);
@@ -124,7 +124,7 @@ void ob_view_message(struct ob_sandbox *b, struct ob_viewer *viewer, const struc
   struct buf text;
   buf_init(&text, OB_SANDBOX_FRAME_MAX);
   struct schema_writer w = { .out = &text };
-  write_message(&w, said);
+  ob_view_write_message(&w, said);
   if (!text.failed) push(b, viewer, buf_span(&text));
   buf_done(&text);
 }

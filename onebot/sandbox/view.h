@@ -9,6 +9,8 @@ enum { OB_VIEW_STRING_MAX = 3 * 1024 * 1024 }; /* of one text of a message: pict
 
 /* Pushes: a message (again where it changed), a frame ("call", "answer" or "event"; bot NULL: an
  * event to all), the state. viewer NULL: to all pages. */
+/* Writes that push. */
+void ob_view_write_message(struct schema_writer *w, const struct ob_said *said);
 void ob_view_message(struct ob_sandbox *b, struct ob_viewer *viewer, const struct ob_said *said);
 void ob_view_frame(struct ob_sandbox *b, const struct ob_bot *bot, const char *way,
                    struct span text);
