@@ -30,7 +30,7 @@ static const struct {
   { -20, RETCODE, ANY, OB_REFUSED, "target" },
   { -30, RETCODE, ANY, OB_REFUSED, "target" },
   { -60, RETCODE, ICQQ, OB_REFUSED, "segment" },
-  { -70, RETCODE, ANY, OB_REFUSED, "risk" },
+  { -70, RETCODE | RESULT, ANY, OB_REFUSED, "risk" },
   { -80, RETCODE, ANY, OB_REFUSED, "words" },
   { -110, RETCODE, ANY, OB_REFUSED, "upload" },
   { -120, RETCODE, ANY, OB_REFUSED, "upload" },

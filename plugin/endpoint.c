@@ -109,6 +109,8 @@ static void dial(struct rg_account *account, const struct rg_endpoint *e)
     .ca = ca,
     .profile = e->profile,
     .on = { .ctx = account, .state = on_state, .event = on_event },
+    .timing = { .backoff_min = account->gate->timing.backoff,
+                .backoff_max = account->gate->timing.backoff },
   };
   struct ob_client *client = NULL;
   enum schema_code code = ob_client_open(account->gate->service, &options, &client, &error);

@@ -14,6 +14,7 @@ struct rg_timing {
   unsigned muted;      /* QQ says how long a mute lasts only in an event that may be missed */
   unsigned risk;       /* sending on after a refusal as risky freezes accounts (onebot.md 7.7) */
   unsigned removed;    /* from a group: whether it came back is told by an event */
+  unsigned backoff;    /* between two attempts to connect; 0: onebot/dial.h's own */
   unsigned probe;      /* between two questions whether an account is online again */
   unsigned down;       /* without a connection, until the operator is told */
   unsigned notify;     /* between two lines about the same event */

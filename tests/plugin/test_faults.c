@@ -1,0 +1,388 @@
+/* Each fault at each place of a reply, against the sandbox: what its group shows is held against the
+ * result that is told. Nothing is sent twice or out of order, nothing is called sent that is not
+ * shown, and what is shown without being called sent is called unknown. The times are scaled; all
+ * faults of a place run at the same time, each with an endpoint and a sandbox of its own. */
+#include "onebot/sandbox/sandbox.h"
+#include "tests/lib/bot.h"
+
+enum { MESSAGES = 3, LONG_MS = 10000 };
+
+static const struct rg_timing fast = {
+  .send = 500,
+  .reaction = 300,
+  .card_look = 300,
+  .correction = 300,
+  .echo = 100,
+  .retry = 20,
+  .muted = 60000,
+  .risk = 60000,
+  .removed = 60000,
+  .backoff = 20,
+  .probe = 50,
+  .down = 60000,
+  .notify = 60000,
+};
+
+/* Where the fault is. */
+enum place { REACTION, FIRST, MIDDLE, LAST, PLACE_COUNT };
+
+/* What must become of the message that it meets. */
+enum fate {
+  ARRIVES,
+  SHOWN,   /* it is there; whether that is known is not said */
+  LOST,    /* it is not there, and nobody can know */
+  EITHER,  /* sent, or lost and unknown */
+  REFUSED, /* it is not there, and the reason is known */
+};
+
+static const struct row {
+  const char *label, *fault; /* members of the order, but "action" and "skip" */
+  enum fate fate;
+  const char *reason; /* REFUSED */
+  const char *wait;   /* offline_wait; NULL: 5 */
+  int before;         /* the fault is at the call before it */
+} rows[] = {
+  { "late answer", "\"kind\":\"late\",\"ms\":100", ARRIVES, NULL, NULL, 0 },
+  { "an answer that comes too late", "\"kind\":\"late\",\"ms\":800", SHOWN, NULL, NULL, 0 },
+  { "no answer", "\"kind\":\"silent\"", SHOWN, NULL, NULL, 0 },
+  { "no answer, but its event", "\"kind\":\"silent\",\"push\":true", ARRIVES, NULL, NULL, 0 },
+  { "no answer and not there", "\"kind\":\"silent\",\"delivered\":false", LOST, NULL, NULL, 0 },
+  { "120", "\"kind\":\"muted\"", REFUSED, "muted", NULL, 0 },
+  { "-1", "\"kind\":\"upload\"", REFUSED, "upload", NULL, 0 },
+  { "risk", "\"kind\":\"risk\"", REFUSED, "risk", NULL, 0 },
+  { "1400", "\"kind\":\"refuse\",\"retcode\":1400,\"text\":\"no\"", REFUSED, "params", NULL, 0 },
+  { "1200 timeout", "\"kind\":\"timeout\"", SHOWN, NULL, NULL, 0 },
+  { "1200 timeout, but its event", "\"kind\":\"timeout\",\"push\":true", ARRIVES, NULL, NULL, 0 },
+  { "1200 timeout and not there", "\"kind\":\"timeout\",\"delivered\":false", LOST, NULL, NULL, 0 },
+  { "closed before the write", "\"kind\":\"answer_close\"", EITHER, NULL, NULL, 1 },
+  { "closed after the write, there", "\"kind\":\"close_after\"", SHOWN, NULL, NULL, 0 },
+  { "closed after the write, not there", "\"kind\":\"close_before\"", LOST, NULL, NULL, 0 },
+  { "dropped after the write", "\"kind\":\"drop\"", SHOWN, NULL, NULL, 0 },
+  { "restart, there", "\"kind\":\"restart\",\"ms\":150", SHOWN, NULL, NULL, 0 },
+  { "restart, not there", "\"kind\":\"restart\",\"ms\":150,\"delivered\":false", LOST, NULL, NULL,
+    0 },
+  { "offline for a while", "\"kind\":\"log_out\",\"ms\":200", ARRIVES, NULL, NULL, 0 },
+  { "offline for long", "\"kind\":\"log_out\"", REFUSED, "offline", "0.3", 0 },
+  { "offline before", "\"kind\":\"log_out\",\"ms\":200", ARRIVES, NULL, NULL, 1 },
+  { "no echo", "\"kind\":\"no_echo\"", SHOWN, NULL, NULL, 0 },
+  { "answered twice", "\"kind\":\"twice\"", ARRIVES, NULL, NULL, 0 },
+  { "garbled", "\"kind\":\"garbled\"", SHOWN, NULL, NULL, 0 },
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+struct cell {
+  const struct row *row;
+  struct ob_sandbox *box;
+  char name[16], asked[32]; /* of the endpoint; the message that is answered */
+  uint64_t ticket;
+};
+
+struct field {
+  struct ob_service *service;
+  struct keeper *keeper;
+  struct rg_gate *gate;
+  char folder[64], config[96];
+  struct cell cells[ROWS];
+};
+
+/* Gives an order to a sandbox and keeps its answer. */
+static struct schema_node *order(struct ob_sandbox *box, const char *text, struct arena *arena)
+{
+  struct buf answer;
+  struct schema_node *tree = NULL;
+  buf_init(&answer, 16 << 20);
+  cr_assert(ob_sandbox_control(box, span_of(text), &answer));
+  struct span kept = arena_copy(arena, buf_span(&answer));
+  buf_done(&answer);
+  cr_assert_eq(schema_tree_read(kept, 64, arena, &tree, NULL), SCHEMA_OK);
+  cr_assert(schema_tree_truth(schema_tree_get(tree, "ok"), false), "%s: %.*s", text, (int)kept.len,
+            kept.ptr);
+  return tree;
+}
+
+static void config_write(const struct field *f)
+{
+  FILE *out = fopen(f->config, "w");
+  cr_assert(out);
+  fprintf(out, "language: en\ngroups:\n  default:\n    pace: {min: 0.03, max: 0.03}\n"
+               "    rate: {per_minute: 6000}\nendpoints:\n");
+  for (size_t i = 0; i < ROWS; i++) {
+    const struct cell *c = &f->cells[i];
+    fprintf(out, "  %s:\n    connect: %s\n    access_token: %s\n    offline_wait: %s\n", c->name,
+            ob_sandbox_link_url(c->box), ob_sandbox_access_token(c->box),
+            c->row->wait ? c->row->wait : "5");
+  }
+  fclose(out);
+}
+
+static size_t ready_count(struct rg_gate *gate)
+{
+  struct rg_buf json;
+  size_t n = 0;
+  cr_assert_eq(rg_gate_stats(gate, &json), RG_OK);
+  for (const char *at = json.ptr;
+       (at = memmem(at, json.len - (size_t)(at - json.ptr), "\"state\":\"ready\"", 15)); at++)
+    n++;
+  rg_gate_release(&json);
+  return n;
+}
+
+static void field_open(struct field *f, const char *played)
+{
+  const struct ob_service_options none = { .ctx = NULL };
+  char why[2048];
+  cr_assert_eq(ob_service_start(&none, &f->service, NULL), SCHEMA_OK);
+  for (size_t i = 0; i < ROWS; i++) {
+    struct cell *c = &f->cells[i];
+    *c = (struct cell) { .row = &rows[i] };
+    snprintf(c->name, sizeof c->name, "e%zu", i);
+    const struct ob_sandbox_options options = { .profile = played };
+    cr_assert_eq(ob_sandbox_start(f->service, &options, &c->box, NULL), SCHEMA_OK);
+  }
+  f->keeper = keeper_new();
+  strcpy(f->folder, "/tmp/rg-test-XXXXXX");
+  cr_assert(mkdtemp(f->folder));
+  snprintf(f->config, sizeof f->config, "%s/c.yaml", f->folder);
+  config_write(f);
+  const struct rg_host host = {
+    .size = sizeof host,
+    .abi = RG_ABI,
+    .ctx = f->keeper,
+    .log = keeper_log,
+    .on_result = keeper_result,
+  };
+  struct rg_bytes path = { f->config, strlen(f->config) };
+  cr_assert_eq(rg_gate_open_timed(&host, path, &fast, &f->gate, why, sizeof why), RG_OK, "%s", why);
+  for (int i = 0; i < 500 && ready_count(f->gate) < ROWS; i++) usleep(10000);
+  cr_assert_eq(ready_count(f->gate), ROWS);
+}
+
+static void field_close(struct field *f)
+{
+  char command[128];
+  rg_gate_close(f->gate);
+  for (size_t i = 0; i < ROWS; i++) ob_sandbox_stop(f->cells[i].box);
+  ob_service_stop(f->service);
+  keeper_free(f->keeper);
+  snprintf(command, sizeof command, "rm -rf %s", f->folder);
+  cr_expect_eq(system(command), 0);
+}
+
+/* Somebody asks, the fault is laid, and the answer is submitted. */
+static void begin(struct field *f, struct cell *c, enum place place)
+{
+  static const char reply[] =
+      "{\"messages\":[{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"m0\"}}]},"
+      "{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"m1\"}}]},"
+      "{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"m2\"}}]}],\"reaction\":\"76\"}";
+  struct arena arena;
+  char text[256];
+  arena_init(&arena, 1 << 20);
+  const struct schema_node *said =
+      order(c->box, "{\"do\":\"say\",\"as\":10003,\"group\":123456789,\"text\":\"?\"}", &arena);
+  struct span id = schema_tree_string(schema_tree_get(said, "message_id"));
+  snprintf(c->asked, sizeof c->asked, "%.*s", (int)id.len, id.ptr);
+  int call = (int)place - c->row->before; /* 0: the reaction */
+  const char *action = call <= 0 ? "set_msg_emoji_like" : "send_group_msg";
+  snprintf(text, sizeof text, "{\"do\":\"fault\",\"action\":\"%s\",\"skip\":%d,%s}", action,
+           call > 0 ? call - 1 : 0, c->row->fault);
+  if (call < 0) /* before all: the connection ends at once */
+    snprintf(text, sizeof text, "{\"do\":\"link\",\"end\":\"drop\",\"ms\":100}");
+  order(c->box, text, &arena);
+  arena_done(&arena);
+  const struct rg_turn turn = {
+    .size = sizeof turn,
+    .kind = RG_KIND_ANSWER,
+    .endpoint = { c->name, strlen(c->name) },
+    .group_id = { "123456789", 9 },
+    .message_id = { c->asked, strlen(c->asked) },
+    .sender_id = { "10003", 5 },
+  };
+  struct rg_bytes raw = { reply, sizeof reply - 1 };
+  cr_assert_eq(rg_gate_submit(f->gate, &turn, raw, &c->ticket), RG_OK);
+}
+
+/* --- what was told and what is shown --- */
+
+struct told_part {
+  bool sent;
+  struct span id, outcome, reason;
+};
+
+struct told_of {
+  struct span word;
+  struct told_part reaction, parts[MESSAGES];
+  size_t sent; /* messages */
+};
+
+/* The lists name the actions in the order of the plan: the messages that were sent stand before those
+ * that were not. */
+static struct told_of told_read(const struct schema_node *result, const char *where)
+{
+  struct told_of t = { .word = schema_tree_string(schema_tree_get(result, "result")) };
+  static const char *const lists[] = { "sent", "unsent" };
+  size_t n = 0;
+  for (size_t l = 0; l < 2; l++) {
+    const struct schema_node *list = schema_tree_get(result, lists[l]);
+    for (const struct schema_node *e = list ? list->first : NULL; e; e = e->next) {
+      const struct told_part part = { .sent = l == 0,
+                                      .id = schema_tree_string(schema_tree_get(e, "message_id")),
+                                      .outcome = schema_tree_string(schema_tree_get(e, "outcome")),
+                                      .reason = schema_tree_string(schema_tree_get(e, "reason")) };
+      if (span_is(schema_tree_string(schema_tree_get(e, "action")), "set_msg_emoji_like")) {
+        t.reaction = part;
+        continue;
+      }
+      cr_assert_lt(n, MESSAGES, "%s: too many parts", where);
+      t.parts[n++] = part;
+      t.sent += l == 0;
+    }
+  }
+  cr_assert_eq(n, MESSAGES, "%s: %zu parts", where, n);
+  return t;
+}
+
+struct shown {
+  size_t count; /* messages of the bot */
+  struct span ids[MESSAGES + 1];
+  bool reacted;
+};
+
+/* What the group shows of the bot. Fails where a message is there twice or before its time. */
+static struct shown shown_read(struct cell *c, struct arena *arena, const char *where)
+{
+  struct shown s = { .count = 0 };
+  const struct schema_node *answer = order(c->box, "{\"do\":\"shown\",\"group\":123456789}", arena);
+  const struct schema_node *list = schema_tree_get(answer, "messages");
+  for (const struct schema_node *m = list->first; m; m = m->next) {
+    struct span id = schema_tree_string(schema_tree_get(m, "message_id"));
+    if (span_is(id, c->asked)) s.reacted = schema_tree_get(m, "reactions")->count > 0;
+    if (span_is(schema_tree_id(schema_tree_get(m, "sender")), "10003")) continue;
+    const struct schema_node *segment = schema_tree_get(m, "segments")->first;
+    struct span text =
+        schema_tree_string(schema_tree_get(schema_tree_get(segment, "data"), "text"));
+    char wanted[8];
+    snprintf(wanted, sizeof wanted, "m%zu", s.count);
+    cr_assert(span_is(text, wanted), "%s: %.*s in the place of %s", where, (int)text.len, text.ptr,
+              wanted);
+    s.ids[s.count++] = id;
+  }
+  return s;
+}
+
+static void agree(const struct told_of *t, const struct shown *s, const char *where)
+{
+  const char *word = t->sent == MESSAGES ? "delivered" : t->sent ? "partial_delivery" : "failed";
+  cr_expect(span_is(t->word, word), "%s: %.*s", where, (int)t->word.len, t->word.ptr);
+  cr_assert(s->count >= t->sent, "%s: %zu are called sent, %zu are shown", where, t->sent,
+            s->count);
+  for (size_t i = 0; i < t->sent; i++)
+    cr_expect(span_eq(t->parts[i].id, s->ids[i]), "%s: the id of message %zu", where, i);
+  for (size_t i = t->sent; i < s->count; i++)
+    cr_expect(span_is(t->parts[i].outcome, "unknown"), "%s: message %zu is shown and called %.*s",
+              where, i, (int)t->parts[i].outcome.len, t->parts[i].outcome.ptr);
+  if (t->reaction.sent) cr_expect(s->reacted, "%s: the reaction is called sent", where);
+  if (s->reacted && !t->reaction.sent)
+    cr_expect(span_is(t->reaction.outcome, "unknown"), "%s: the reaction is shown", where);
+}
+
+/* What must become of the message that the fault met. */
+static void fate_check(const struct row *row, enum place place, const struct told_of *t,
+                       const struct shown *s, const char *where)
+{
+  size_t at = (size_t)place - FIRST;
+  const struct told_part *part = &t->parts[at];
+  bool sent = t->sent == MESSAGES, there = s->count == at + 1, gone = s->count == at;
+  bool unknown = t->sent == at && span_is(part->outcome, "unknown");
+  switch (row->fate) {
+  case ARRIVES: cr_expect(sent, "%s: not sent", where); break;
+  case SHOWN: cr_expect(sent || (unknown && there), "%s: %zu are shown", where, s->count); break;
+  case LOST: cr_expect(unknown && gone, "%s: %zu are shown", where, s->count); break;
+  case EITHER: cr_expect(sent || (unknown && gone), "%s: %zu are shown", where, s->count); break;
+  case REFUSED:
+    cr_expect(t->sent == at && gone && span_is(part->reason, row->reason), "%s: %.*s, %zu shown",
+              where, (int)part->reason.len, part->reason.ptr, s->count);
+    break;
+  }
+}
+
+/* A reaction is never worth the words (reply.md 60), but those of an account that is away. */
+static void reaction_check(const struct row *row, const struct told_of *t, const struct shown *s,
+                           const char *where)
+{
+  bool away = row->reason && strcmp(row->reason, "offline") == 0 && !row->before;
+  cr_expect_eq(t->sent, away ? 0 : MESSAGES, "%s: %zu messages", where, t->sent);
+  if (away) cr_expect(span_is(t->parts[0].reason, "offline"), "%s", where);
+  if (row->fate == REFUSED) cr_expect(!t->reaction.sent && !s->reacted, "%s: reacted", where);
+}
+
+static void end(struct field *f, struct cell *c, enum place place, const char *played)
+{
+  struct arena arena;
+  struct schema_node *tree;
+  char where[128];
+  static const char *const places[] = { "reaction", "first", "middle", "last" };
+  snprintf(where, sizeof where, "%s, %s, %s", played, places[place], c->row->label);
+  const char *result = keeper_result_of(f->keeper, c->ticket, LONG_MS);
+  cr_assert(result, "%s: no result", where);
+  arena_init(&arena, 16 << 20);
+  cr_assert_eq(schema_tree_read(span_of(result), 64, &arena, &tree, NULL), SCHEMA_OK);
+  struct told_of t = told_read(tree, where);
+  struct shown s = shown_read(c, &arena, where);
+  agree(&t, &s, where);
+  if (place == REACTION)
+    reaction_check(c->row, &t, &s, where);
+  else
+    fate_check(c->row, place, &t, &s, where);
+  arena_done(&arena);
+}
+
+static void run(const char *played, enum place place)
+{
+  struct field *f = calloc(1, sizeof *f);
+  field_open(f, played);
+  for (size_t i = 0; i < ROWS; i++) begin(f, &f->cells[i], place);
+  for (size_t i = 0; i < ROWS; i++) {
+    cr_assert(keeper_result_of(f->keeper, f->cells[i].ticket, LONG_MS), "%s: no result",
+              rows[i].label);
+  }
+  usleep(400000); /* a message that comes after its result would be one too many */
+  for (size_t i = 0; i < ROWS; i++) end(f, &f->cells[i], place, played);
+  cr_expect_eq(f->keeper->result_count, ROWS, "one result each");
+  field_close(f);
+  free(f);
+}
+
+Test(faults, napcat_reaction)
+{
+  run("napcat", REACTION);
+}
+Test(faults, napcat_first)
+{
+  run("napcat", FIRST);
+}
+Test(faults, napcat_middle)
+{
+  run("napcat", MIDDLE);
+}
+Test(faults, napcat_last)
+{
+  run("napcat", LAST);
+}
+Test(faults, llbot_reaction)
+{
+  run("llbot", REACTION);
+}
+Test(faults, llbot_first)
+{
+  run("llbot", FIRST);
+}
+Test(faults, llbot_middle)
+{
+  run("llbot", MIDDLE);
+}
+Test(faults, llbot_last)
+{
+  run("llbot", LAST);
+}
