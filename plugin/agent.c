@@ -10,20 +10,17 @@
 #include "plugin/preview.h"
 #include "plugin/question.h"
 
-/* What a newer message does to the person's older runs. Returns whether it must wait. */
-static bool make_way(struct rg_agent *agent, const struct rg_view *view, const struct rg_chat *chat,
+/* What a newer message does to the person's older runs, where it does not wait for them. */
+static void make_way(struct rg_agent *agent, const struct rg_view *view, const struct rg_chat *chat,
                      struct span sender_id)
 {
-  bool waits = view->group->agent.newer == RG_NEWER_WAITS, busy = false;
+  if (view->group->agent.newer == RG_NEWER_WAITS) return;
   for (struct rg_run *r = agent->runs, *next; r; r = next) {
     next = r->next;
     if (!rg_run_is_of(r, chat, sender_id)) continue;
-    busy = true;
-    if (waits) continue;
     rg_run_say(r, RG_LOG_DEBUG, "given up for a newer message", "");
     rg_run_free(r);
   }
-  return waits && busy;
 }
 
 static void begin(struct rg_agent *agent, struct rg_chat *chat, const struct rg_view *view,
@@ -36,7 +33,8 @@ static void begin(struct rg_agent *agent, struct rg_chat *chat, const struct rg_
                 chat->group ? "group" : "user", chat->id);
     return;
   }
-  bool waits = make_way(agent, view, chat, event->user_id);
+  make_way(agent, view, chat, event->user_id);
+  bool waits = !rg_run_may_start(agent, chat, view->group, event->user_id);
   struct rg_run *run = rg_run_new(agent, chat, view);
   if (!run) {
     rg_log_line(&agent->gate->log, RG_LOG_WARN, "%s, %s %s: agent: too many answers are being made",

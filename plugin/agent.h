@@ -9,7 +9,7 @@
 
 enum {
   RG_AGENT_RUNS_MAX = 64,      /* answers being made; each is a connection */
-  RG_AGENT_RUNS_CHAT_MAX = 4,  /* of one chat: a fifth question waits for nobody */
+  RG_AGENT_RUNS_CHAT_MAX = 24, /* of one chat, those that wait too: nobody waits for the 25th */
   RG_AGENT_TRIES = 3,          /* of one provider, with back-off */
   RG_AGENT_BACK_OFF_MS = 1000, /* before the second try; doubled for each further one */
   RG_AGENT_BACK_OFF_MAX_MS = 30 * 1000,

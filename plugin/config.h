@@ -93,10 +93,12 @@ struct rg_group {
     uint32_t tools; /* bits of enum rg_agent_tool */
     uint32_t tool_rounds;
     uint64_t daily_tokens; /* 0: no limit */
-  } agent;
     uint32_t history;      /* messages kept in the store; 0: none */
     uint32_t history_days;
     uint32_t images; /* that a model which sees is shown; 0: none */
+    uint32_t at_once;
+    double pause; /* seconds */
+  } agent;
 };
 
 /* A model's endpoint that the built-in agent asks. */
@@ -106,13 +108,14 @@ struct rg_provider {
   struct span base_url; /* empty: the vendor's */
   struct span api_key, api_key_file;
   struct span model;
+  struct span api_version; /* Azure: of its older paths; empty: v1 */
   enum rg_form structured_output;
   enum rg_yes_no takes_schema, takes_schema_with_tools;
   uint32_t max_tokens;
   double connect_timeout, timeout, idle_timeout; /* seconds */
   bool stream;
-  struct span extra_body; /* a JSON object, or empty */
   bool images; /* the model sees */
+  struct span extra_body; /* a JSON object, or empty */
   struct span proxy, ca;
   uint64_t daily_tokens; /* 0: no limit */
 };

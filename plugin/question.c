@@ -6,10 +6,14 @@
 #include "plugin/delivery.h"
 #include "plugin/lookup.h"
 #include "plugin/memory.h"
+#include "plugin/notify.h"
 #include "plugin/provider/stream.h"
 #include "plugin/round.h"
 
-enum { KEY_MAX = 4096 };
+enum {
+  KEY_MAX = 4096,
+  ONCE_MAX = 2 * RG_PROVIDER_REQUEST_MAX, /* a request, its headers, the instruction */
+};
 
 /* --- providers --- */
 
@@ -102,14 +106,15 @@ static void on_http(void *ctx, const struct rg_http_answer *answer)
   asked_free(asked);
 }
 
+/* once: what lives until the request was taken. */
 static bool send_call(struct rg_run *run, const struct rg_provider *p,
-                      const struct rg_provider_call *call)
+                      const struct rg_provider_call *call, struct arena *once)
 {
   struct asked *asked = malloc(sizeof *asked);
   if (!asked) return false;
   *asked = (struct asked) { .gate = run->agent->gate, .number = run->number };
   rg_stream_init(&asked->stream, p);
-  struct span ca = arena_copy(&run->arena, p->ca), proxy = arena_copy(&run->arena, p->proxy);
+  struct span ca = arena_copy(once, p->ca), proxy = arena_copy(once, p->proxy);
   const struct rg_http_request request = {
     .url = call->url,
     .headers = call->headers,
@@ -136,24 +141,34 @@ static const struct rg_provider *provider_next(struct rg_run *run)
     const struct rg_budget *b = rg_memory_budget(run->agent, p);
     if (p->daily_tokens == 0 || (b && rg_budget_spent(b) < p->daily_tokens)) return p;
     rg_run_say(run, RG_LOG_WARN, "the tokens of the day are used up", "");
+    rg_notify(run->agent->gate, run->chat->account, RG_NOTIFY_BUDGET, p->name);
   }
   return NULL;
 }
 
-/* Asks the provider whose turn it is. */
+/* The operator is told: a model that does not answer is a bot that says nothing. */
+static void nobody_answers(struct rg_run *run)
+{
+  const struct rg_provider *p = rg_run_provider(run, run->provider > 0 ? run->provider - 1 : 0);
+  rg_notify(run->agent->gate, run->chat->account, RG_NOTIFY_PROVIDER, p ? p->name : SPAN(""));
+  rg_run_fail(run, "no provider could answer", "");
+}
+
 void rg_run_ask(struct rg_run *run)
 {
   const struct rg_provider *p = provider_next(run);
   struct rg_tool tools[RG_LOOKUP_TOOLS];
   struct rg_provider_call call;
+  struct arena once;
   enum rg_form form;
   if (!p) {
-    rg_run_fail(run, "no provider could answer", "");
+    nobody_answers(run);
     return;
   }
+  arena_init(&once, ONCE_MAX);
   const struct rg_ask ask = {
     .config = p,
-    .key = key_of(p, &run->arena),
+    .key = key_of(p, &once),
     .system = run->system,
     .said = run->said,
     .said_count = run->said_count,
@@ -165,11 +180,12 @@ void rg_run_ask(struct rg_run *run)
   if (!rg_provider_form(p, ask.tool_count > 0, &form)) {
     rg_run_fail(
         run, "structured_output: native cannot be together with agent.tools here: write auto", "");
-  } else if (!rg_provider_write(&ask, &run->arena, &call)) {
+  } else if (!rg_provider_write(&ask, &once, &call)) {
     rg_run_fail(run, "the request could not be made: too large or out of memory", "");
-  } else if (!send_call(run, p, &call)) {
+  } else if (!send_call(run, p, &call, &once)) {
     rg_run_fail(run, "the request could not be sent", "");
   }
+  arena_done(&once);
 }
 
 void rg_run_ask_due(struct ob_timer *t)
@@ -187,7 +203,7 @@ static void run_retry(struct rg_run *run, uint64_t retry_after_ms)
     run->provider++;
     ms = 0;
     if (run->delivered || !rg_run_provider(run, run->provider)) {
-      rg_run_fail(run, "no provider could answer", "");
+      nobody_answers(run);
       return;
     }
   }
@@ -197,6 +213,21 @@ static void run_retry(struct rg_run *run, uint64_t retry_after_ms)
 }
 
 /* --- answers --- */
+
+/* The provider says that the question is too long: once, what was said first is left out. False: it
+ * cannot be shorter, or something of the answer was shown. */
+static bool run_shorten(struct rg_run *run, const struct arrival *a, int64_t status)
+{
+  const struct span body = { a->body, a->len };
+  if (run->shortened || run->delivered || status == 429) return false;
+  if (!rg_provider_is_overflow(body)) return false;
+  run->shortened = true;
+  if (!rg_talk_halve(run->said, &run->said_count)) return false;
+  rg_run_say(run, RG_LOG_INFO, "the question is too long for the model: its older half is left out",
+             "");
+  rg_run_ask(run);
+  return true;
+}
 
 static void call_failed(struct rg_run *run, const struct arrival *a, int64_t status, bool lost)
 {
@@ -224,6 +255,31 @@ static void call_failed(struct rg_run *run, const struct arrival *a, int64_t sta
   run_retry(run, a->retry_after_ms);
 }
 
+/* The answer is handed over. */
+static void run_deliver_final(struct rg_run *run)
+{
+  rg_run_deliver(run, run->final);
+  rg_run_end(run);
+}
+
+static void pause_due(struct ob_timer *t)
+{
+  struct rg_run *run = (struct rg_run *)(void *)((char *)t - offsetof(struct rg_run, timer));
+  if (!run->agent->gate->closing) run_deliver_final(run);
+}
+
+/* As a person who types: no sooner after the question than the group wants. */
+static void run_pause(struct rg_run *run)
+{
+  uint64_t due_ms = run->asked_ms + (uint64_t)(run->view.group->agent.pause * 1000);
+  uint64_t now_ms = ob_now_ms();
+  if (run->delivered || now_ms >= due_ms) {
+    run_deliver_final(run);
+    return;
+  }
+  ob_timer_set(run->agent->gate->service, &run->timer, due_ms - now_ms, pause_due);
+}
+
 static void run_final(struct rg_run *run, const struct rg_provider_answer *answer)
 {
   if (answer->said.refusal.len > 0) {
@@ -234,8 +290,8 @@ static void run_final(struct rg_run *run, const struct rg_provider_answer *answe
     rg_delivery_corrected(run->agent->gate, run->ticket, answer->said.text);
     rg_run_end(run);
   } else {
-    rg_run_deliver(run, answer->said.text);
-    rg_run_end(run);
+    run->final = answer->said.text;
+    run_pause(run);
   }
 }
 
@@ -245,6 +301,7 @@ static void run_answered(struct rg_run *run, const struct arrival *a)
   struct rg_provider_answer answer;
   bool fine = a->end == RG_HTTP_OK && a->status >= 200 && a->status < 300;
   if (!fine || a->broken) {
+    if (run_shorten(run, a, a->status)) return;
     call_failed(run, a, a->end == RG_HTTP_OK && !fine ? (int64_t)a->status : 0,
                 a->end == RG_HTTP_FAILED || a->broken);
     return;
@@ -255,6 +312,7 @@ static void run_answered(struct rg_run *run, const struct arrival *a)
     return;
   }
   if (answer.failed) {
+    if (run_shorten(run, a, answer.failed_status)) return;
     call_failed(run, a, answer.failed_status, false);
     return;
   }

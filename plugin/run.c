@@ -165,6 +165,7 @@ static bool run_prepare(struct rg_run *run)
 void rg_run_start(struct rg_run *run)
 {
   run->waiting = false;
+  run->asked_ms = ob_now_ms();
   if (run_prepare(run)) {
     rg_picture_fetch(run);
   } else {
@@ -177,12 +178,33 @@ bool rg_run_is_of(const struct rg_run *a, const struct rg_chat *chat, struct spa
   return a->chat == chat && a->ticket == 0 && span_eq(a->sender_id, sender_id);
 }
 
+bool rg_run_may_start(const struct rg_agent *agent, const struct rg_chat *chat,
+                      const struct rg_group *settings, struct span sender_id)
+{
+  size_t busy = 0;
+  for (const struct rg_run *r = agent->runs; r; r = r->next) {
+    if (r->chat != chat || r->ticket > 0 || r->waiting) continue;
+    if (rg_run_is_of(r, chat, sender_id)) return false;
+    busy++;
+  }
+  return busy < settings->agent.at_once;
+}
+
+/* The oldest run of a chat that waits and may begin. */
+static struct rg_run *run_next(const struct rg_agent *agent, const struct rg_chat *chat)
+{
+  struct rg_run *next = NULL;
+  for (struct rg_run *r = agent->runs; r; r = r->next)
+    if (r->chat == chat && r->waiting && rg_run_may_start(agent, chat, r->view.group, r->sender_id))
+      next = r;
+  return next;
+}
+
 void rg_run_end(struct rg_run *run)
 {
   struct rg_agent *agent = run->agent;
-  struct rg_run *next = NULL;
-  for (struct rg_run *r = agent->runs; r; r = r->next)
-    if (r != run && r->waiting && rg_run_is_of(r, run->chat, run->sender_id)) next = r;
+  const struct rg_chat *chat = run->chat;
   rg_run_free(run);
+  struct rg_run *next = run_next(agent, chat);
   if (next) rg_run_start(next);
 }

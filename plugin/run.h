@@ -21,8 +21,11 @@ struct rg_run {
   struct span system, schema;
   struct rg_said *said;
   size_t said_count;
-  bool waiting;   /* behind another run of the same person */
-  bool delivered; /* something of it is on its way: no other provider may begin anew */
+  bool waiting;      /* behind another run of the same person, or too many of the chat */
+  bool delivered;    /* something of it is on its way: no other provider may begin anew */
+  bool shortened;    /* the question was too long for a model */
+  struct span final; /* the answer that waits for its time */
+  uint64_t asked_ms;
   size_t provider, tries;
   uint32_t rounds;
   uint64_t http;
@@ -53,7 +56,11 @@ void rg_run_free(struct rg_run *run);
 bool rg_run_is_of(const struct rg_run *run, const struct rg_chat *chat, struct span sender_id);
 /* Makes the talk and the system text, and asks. */
 void rg_run_start(struct rg_run *run);
-/* Takes a run away and lets the oldest one behind it begin. */
+/* Whether an answer to that person may be begun now: none of theirs is being made, and not too many
+ * in the chat. */
+bool rg_run_may_start(const struct rg_agent *agent, const struct rg_chat *chat,
+                      const struct rg_group *settings, struct span sender_id);
+/* Takes a run away and lets the oldest one of its chat that waits and may begin, begin. */
 void rg_run_end(struct rg_run *run);
 /* Ends a run of which nothing comes, and tells the chat where nothing of it was sent. */
 void rg_run_fail(struct rg_run *run, const char *why, const char *more);

@@ -119,6 +119,32 @@ size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
   return made ? n : 0;
 }
 
+/* Cuts whole lines from the front of a text, bytes of them or more if it can; the last one stays.
+ * Returns how much was cut. */
+static size_t cut_lines(struct span *text, size_t bytes)
+{
+  size_t at = 0;
+  for (size_t i = 0; i + 1 < text->len && at < bytes; i++)
+    if (text->ptr[i] == '\n') at = i + 1;
+  text->ptr += at;
+  text->len -= at;
+  return at;
+}
+
+bool rg_talk_halve(struct rg_said *said, size_t *count)
+{
+  size_t last = *count, all = 0, gone = 0, n = 0;
+  while (last > 0 && said[last - 1].by != RG_SAID_USER) last--;
+  for (size_t i = 0; i < last; i++) all += said[i].text.len;
+  if (last == 0) return false;
+  for (; n + 1 < last && gone + said[n].text.len <= all / 2; n++) gone += said[n].text.len;
+  while (n + 1 < last && said[n].by != RG_SAID_USER) gone += said[n++].text.len;
+  if (gone < all / 2) gone += cut_lines(&said[n].text, all / 2 - gone);
+  memmove(said, said + n, (*count - n) * sizeof *said);
+  *count -= n;
+  return gone > 0;
+}
+
 void rg_talk_text(const struct schema_node *message, struct buf *out)
 {
   if (!message) return;

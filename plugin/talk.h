@@ -43,6 +43,10 @@ bool rg_talk_is_ours(const struct rg_talk *t, struct span message_id);
  * the bot as the model. Begins with a turn of the user. Returns how many; 0: none, or no memory. */
 size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
                     struct rg_said **ret);
+/* Leaves out what was said first, about half of its bytes, from what rg_talk_said gave and what was
+ * added behind it: whole turns, and of a user's turn whole lines. The last turn of people, and what
+ * follows it, stays. False: there was nothing to leave out. */
+bool rg_talk_halve(struct rg_said *said, size_t *count);
 /* The newest pictures among the last lines of the talk, at most max, the oldest of them first, in
  * arena. Returns how many. */
 size_t rg_talk_pictures(const struct rg_talk *t, size_t lines, size_t max, struct arena *arena,

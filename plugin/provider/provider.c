@@ -147,6 +147,21 @@ static struct span base_of(const struct rg_provider *config, const struct schema
   return base;
 }
 
+/* Azure before its v1 paths: the deployment in the path, the version behind it. A base that names
+ * those paths already is taken without. */
+static const char *azure_url(struct span base, const struct rg_provider *config,
+                             struct arena *arena)
+{
+  static const char *const ends[] = { "/openai/v1", "/openai" };
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (span_ends(base, span_of(ends[i]))) base.len -= strlen(ends[i]);
+  return arena_printf(arena, "%.*s/openai/deployments/%.*s/chat/completions?api-version=%.*s",
+                      (int)base.len, base.len ? base.ptr : "", (int)config->model.len,
+                      config->model.len ? config->model.ptr : "", (int)config->api_version.len,
+                      config->api_version.ptr)
+      .ptr;
+}
+
 static const char *url_of(const struct rg_ask *ask, const struct rg_dialect *d,
                           const struct schema_provider *known, struct arena *arena)
 {
@@ -154,6 +169,8 @@ static const char *url_of(const struct rg_ask *ask, const struct rg_dialect *d,
   const char *version = d->version && !span_ends(base, span_of(d->version)) ? d->version : "";
   bool streams = ask->config->stream && d->stream_path;
   struct span path = span_of(streams ? d->stream_path : d->path), behind = { NULL, 0 };
+  if (ask->config->api_version.len > 0 && d == &rg_dialect_azure)
+    return azure_url(base, ask->config, arena);
   size_t hole = span_find(path, SPAN("%s"));
   if (hole < path.len) {
     behind = (struct span) { path.ptr + hole + 2, path.len - hole - 2 };
@@ -273,6 +290,51 @@ static bool read_error(const struct schema_node *body, struct rg_provider_answer
   return true;
 }
 
+bool rg_provider_is_overflow(struct span body)
+{
+  static const char *const phrases[] = {
+    "context_length_exceeded",
+    "context length",
+    "maximum context",
+    "context window",
+    "too many tokens",
+    "prompt is too long",
+    "token limit",
+    "input is too long",
+    "context size",
+    "input token count",
+    "exceeds the maximum number of tokens",
+  };
+  enum { LOOKED_AT = 16 * 1024 }; /* of an error; its words stand at its beginning */
+  char text[LOOKED_AT];
+  size_t n = body.len < LOOKED_AT ? body.len : LOOKED_AT;
+  for (size_t i = 0; i < n; i++) {
+    char c = body.ptr[i];
+    text[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+  }
+  for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+    if (span_find((struct span) { text, n }, span_of(phrases[i])) < n) return true;
+  return false;
+}
+
+bool rg_provider_is_answer_tool(struct span name)
+{
+  return span_is(name, "response") || span_is(name, "json");
+}
+
+/* MiniMax, and others through an SDK, answer by calling a tool that is named like the response: that
+ * is an answer, whatever stands beside it. */
+static void read_answer_call(struct rg_provider_answer *a)
+{
+  for (size_t i = 0; i < a->call_count; i++) {
+    if (!rg_provider_is_answer_tool(a->calls[i].name)) continue;
+    a->said.text = a->calls[i].arguments;
+    a->said.tool_round = false;
+    a->call_count = 0;
+    return;
+  }
+}
+
 bool rg_provider_read(const struct rg_provider *config, struct span body, struct arena *arena,
                       struct rg_provider_answer *ret)
 {
@@ -288,6 +350,7 @@ bool rg_provider_read(const struct rg_provider *config, struct span body, struct
 
   ret->truncated = schema_document_is_cut(ret->said.stop);
   d->read_calls(tree, arena, ret);
+  read_answer_call(ret);
   check_arguments(ret, arena);
   ret->tokens = d->tokens(tree);
   return true;

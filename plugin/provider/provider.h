@@ -77,6 +77,11 @@ const struct schema_provider *rg_provider_known(const struct rg_provider *config
 bool rg_provider_form(const struct rg_provider *config, bool tools, enum rg_form *ret);
 /* Makes the request. False: unsupported (see rg_provider_form), or no memory. */
 bool rg_provider_write(const struct rg_ask *ask, struct arena *arena, struct rg_provider_call *ret);
+/* Whether a tool's name means the answer itself: no tool of ours may have it. */
+bool rg_provider_is_answer_tool(struct span name);
+/* Whether the body of an error says that the question is too long for the model (response-schema.md
+ * 159). */
+bool rg_provider_is_overflow(struct span body);
 /* Reads the whole body (stream.h) of an answer with a status of success. False: it is no JSON of an answer. */
 bool rg_provider_read(const struct rg_provider *config, struct span body, struct arena *arena,
                       struct rg_provider_answer *ret);
