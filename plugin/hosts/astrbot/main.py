@@ -14,7 +14,7 @@ from astrbot.api.event import AstrMessageEvent, MessageChain, filter
 from astrbot.api.message_components import Plain
 from astrbot.api.star import Context, Star
 
-from .carrier import Carrier, Failed, Held, NotConnected, answer_of
+from .carrier import Carrier, Failed, Held, NotConnected, answer_of, words_of
 from .replygate import to_json
 
 PLATFORM = "aiocqhttp"
@@ -171,7 +171,7 @@ class Main(Star):
         if edited is None:
             event.stop_event()
         elif edited is not text:
-            words = "".join(s["data"].get("text", "") for s in edited["message"] if s["type"] == "text").strip()
+            words = words_of(edited)
             event.message_str = event.message_obj.message_str = words
             event.message_obj.message = [Plain(words)]
             event.is_at_or_wake_command = event.is_wake = True  # it answers what the bot asked

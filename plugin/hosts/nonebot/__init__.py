@@ -22,7 +22,7 @@ from nonebot.log import logger
 from nonebot.message import event_preprocessor
 from nonebot.plugin import PluginMetadata
 
-from .carrier import Carrier, Failed, Held, NotConnected, answer_of
+from .carrier import Carrier, Failed, Held, NotConnected, answer_of, words_of
 from .replygate import to_json
 
 __plugin_meta__ = PluginMetadata(
@@ -114,10 +114,10 @@ def _raw(event) -> str:
 
 
 def _use(event, edited):
-    """Puts the text of the edited event in the place of the one that came."""
-    text = "".join(s["data"].get("text", "") for s in edited["message"] if s["type"] == "text").strip()
-    event.message = type(event.message)(event.message.get_segment_class().text(text))
-    event.raw_message = text
+    """Puts what a number stands for in its place. It answers the bot, with or without a mention."""
+    event.raw_message = words_of(edited)
+    event.message = type(event.message)(event.message.get_segment_class().text(event.raw_message))
+    event.to_me = True
 
 
 @event_preprocessor

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 import weakref
 
@@ -50,9 +51,25 @@ def chat_of(params: dict) -> tuple:
     return ("group", str(group)) if group else ("user", str(params.get("user_id")))
 
 
+def words_of(event: dict) -> str:
+    """What people wrote in an event, in any of the forms of a message."""
+    message = event["message"]
+    if isinstance(message, str):
+        text = re.sub(r"\[CQ:[^\]]*\]", "", message)
+        for code, char in (("&#91;", "["), ("&#93;", "]"), ("&amp;", "&")):
+            text = text.replace(code, char)
+    else:
+        text = "".join(s["data"].get("text", "") for s in message if s["type"] == "text")
+    return text.strip()
+
+
 def answer_of(data) -> dict:
     """What a framework unpacked, packed again: the response as the endpoint gave it."""
     return {"status": "ok", "retcode": 0, "data": data}
+
+
+def offline() -> dict:
+    return {"status": "failed", "retcode": OFFLINE, "data": None}
 
 
 class Carrier:
@@ -289,7 +306,7 @@ class Carrier:
         elif is_question(action["action"]):
             self._asked[endpoint, action["action"]] = ticket, action
         else:
-            self._respond(endpoint, ticket, {"status": "failed", "retcode": OFFLINE, "data": None})
+            self._respond(endpoint, ticket, offline())
 
     async def _carry(self, endpoint, ticket, call, action):
         try:
@@ -297,7 +314,7 @@ class Carrier:
         except Failed as failed:
             answer = failed.response
         except NotConnected:
-            answer = {"status": "failed", "retcode": OFFLINE, "data": None}
+            answer = None if is_question(action["action"]) else offline()  # questions come again
         except Exception as fault:
             self._log("debug", f"{action['action']}: no answer: {type(fault).__name__}")
             answer = None  # it may have been sent all the same

@@ -169,17 +169,15 @@ class _LentTurn:
 
 
 def library() -> Path:
-    """The environment's REPLYGATE_SO, else the replygate*.so of the highest version beside this file."""
+    """The environment's REPLYGATE_SO, else the replygate-VERSION.so of the highest version here."""
     named = os.environ.get("REPLYGATE_SO")
     if named:
         return Path(named).resolve()
     folder = Path(__file__).resolve().parent
-    found = sorted(
-        folder.glob("replygate*.so"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)]
-    )
+    found = [p for p in folder.iterdir() if re.fullmatch(r"replygate([-.]\d+)*\.so", p.name)]
     if not found:
-        raise GateError("ELIBRARY", f"no replygate*.so in {folder}; install it with ./run install")
-    return found[-1]
+        raise GateError("ELIBRARY", f"no replygate.so in {folder}; install it with ./run install")
+    return max(found, key=lambda p: [int(n) for n in re.findall(r"\d+", p.stem)])
 
 
 def load(path: Path | None = None) -> Api:
