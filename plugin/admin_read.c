@@ -236,7 +236,7 @@ static bool value(struct reader *r, const struct rg_view *view)
     return true;
   }
   /* a text ends with its line; other values have no lines */
-  if (k->type == RG_KEY_NOTICE || k->type == RG_KEY_PATH) {
+  if (k->type == RG_KEY_NOTICE || k->type == RG_KEY_PATH || k->type == RG_KEY_SCHEMA) {
     const char *end = text.len > 0 ? memchr(text.ptr, '\n', text.len) : NULL;
     if (end) text.len = (size_t)(end - text.ptr);
   }

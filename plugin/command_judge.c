@@ -8,7 +8,6 @@
 
 #include "plugin/command.h"
 #include "plugin/turn.h"
-#include "schema/contract.h"
 
 enum {
   FAULTS_MAX = 1024 * 1024,
@@ -157,7 +156,7 @@ static struct rg_job *job_get(const struct order *order, struct span text)
     .turn = &turn,
     .text = text,
   };
-  struct rg_job *job = profile ? rg_job_new(&input) : NULL;
+  struct rg_job *job = profile ? rg_job_new(&input, NULL) : NULL;
   if (!profile) {
     fprintf(stderr, "replygate %s: unknown profile \"%s\"\n", order->command, order->profile);
   } else if (!job || !rg_job_fit(job, &(struct rg_peer) { .profile = *profile, .known = true })) {
@@ -276,8 +275,7 @@ int rg_command_plan(int argc, char **argv)
 }
 
 /* schema and instruction: what the model is to be given. */
-static int contract(int argc, char **argv,
-                    bool (*write)(const struct schema_offer *offer, struct buf *out))
+static int contract(int argc, char **argv, bool wants_schema)
 {
   struct order order;
   int over = order_read(argc, argv, &order);
@@ -286,24 +284,26 @@ static int contract(int argc, char **argv,
   if (!order.message_id) order.message_id = "1";
   struct rg_job *job = job_get(&order, SPAN(""));
   if (!job) return RG_EXIT_USAGE;
-  struct buf out;
-  buf_init(&out, OUTPUT_MAX);
-  bool written = write(&job->offer, &out);
+  struct buf schema, instruction, *out = wants_schema ? &schema : &instruction;
+  buf_init(&schema, OUTPUT_MAX);
+  buf_init(&instruction, OUTPUT_MAX);
+  bool written = rg_job_write_contract(job, &schema, &instruction);
   if (written) {
-    fwrite(out.ptr, 1, out.len, stdout);
-    if (!span_ends(buf_span(&out), SPAN("\n"))) fputc('\n', stdout);
+    fwrite(out->ptr, 1, out->len, stdout);
+    if (!span_ends(buf_span(out), SPAN("\n"))) fputc('\n', stdout);
   }
-  buf_done(&out);
+  buf_done(&schema);
+  buf_done(&instruction);
   rg_job_free(job);
   return written ? 0 : RG_EXIT_FAULT;
 }
 
 int rg_command_schema(int argc, char **argv)
 {
-  return contract(argc, argv, schema_contract_schema);
+  return contract(argc, argv, true);
 }
 
 int rg_command_instruction(int argc, char **argv)
 {
-  return contract(argc, argv, schema_contract_instruction);
+  return contract(argc, argv, false);
 }

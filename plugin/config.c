@@ -60,7 +60,7 @@ struct rg_config *rg_config_load(struct span path, struct arena *arena,
   }
   const char *slash = strrchr(real, '/');
   struct span folder = { real, slash == real ? 1 : (size_t)(slash - real) };
-  c = rg_config_read(buf_span(&b), folder, NULL, NULL, arena, faults);
+  c = rg_config_read_files(buf_span(&b), folder, true, NULL, NULL, arena, faults);
   if (c) c->path = arena_copy(&c->arena, span_of(real));
 done:
   buf_done(&b);

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "onebot/plan.h"
+#include "plugin/schema_file.h"
 
 struct rg_list { /* of strings */
   const struct span *items;
@@ -46,7 +47,7 @@ struct rg_group {
   enum rg_mode mode;
   bool group_admins;
   enum rg_output output;
-  struct span output_schema; /* path of the schema file where output is RG_OUTPUT_SCHEMA */
+  struct rg_schema_file output_schema; /* for RG_OUTPUT_SCHEMA; its tree where files are read */
   bool unwrap;
   uint32_t segments; /* bit 1u << enum schema_type */
   bool reactions;
@@ -114,7 +115,7 @@ struct rg_provider {
   uint32_t max_tokens;
   double connect_timeout, timeout, idle_timeout; /* seconds */
   bool stream;
-  bool images; /* the model sees */
+  bool images;            /* the model sees */
   struct span extra_body; /* a JSON object, or empty */
   struct span proxy, ca;
   uint64_t daily_tokens; /* 0: no limit */
@@ -192,12 +193,18 @@ struct rg_config_faults {
 /* The environment of ${VAR}: value of a name, or NULL. NULL function: getenv. */
 typedef const char *rg_env_fn(void *ctx, const char *name);
 
-/* Reads a configuration text. folder: where relative paths start. Returns the snapshot with one
- * reference, or NULL with every fault in *faults (which lives in arena). Any thread. */
+/* Reads a configuration text. folder: where relative paths start; no file is opened. Returns the
+ * snapshot with one reference, or NULL with every fault in *faults (which lives in arena). Any
+ * thread. */
 struct rg_config *rg_config_read(struct span text, struct span folder, rg_env_fn *env,
                                  void *env_ctx, struct arena *arena,
                                  struct rg_config_faults *faults);
-/* The same from a file; a file that cannot be read is a fault at 1:1. */
+/* The same; files: those that it names are opened and checked. */
+struct rg_config *rg_config_read_files(struct span text, struct span folder, bool files,
+                                       rg_env_fn *env, void *env_ctx, struct arena *arena,
+                                       struct rg_config_faults *faults);
+/* The same from a file, with the files that it names; one that cannot be read is a fault at 1:1, or
+ * at the key that names it. */
 struct rg_config *rg_config_load(struct span path, struct arena *arena,
                                  struct rg_config_faults *faults);
 struct rg_config *rg_config_keep(struct rg_config *c);

@@ -105,6 +105,7 @@ struct rg_yaml *rg_value_from_text(const struct rg_key *key, struct span text, s
   case RG_KEY_TEXT:
   case RG_KEY_PREFIX:
   case RG_KEY_PATH:
+  case RG_KEY_SCHEMA:
   case RG_KEY_STORE:
   case RG_KEY_CONNECT:
   case RG_KEY_LISTEN:
@@ -316,6 +317,7 @@ void rg_value_print(const struct rg_key *key, const void *base, enum rg_print fo
   case RG_KEY_TEXT:
   case RG_KEY_PREFIX:
   case RG_KEY_PATH:
+  case RG_KEY_SCHEMA: /* begins with its path */
     add_text(key->flags & RG_KEY_SECRET && text->len > 0 ? SPAN("***") : *text, form, out);
     return;
   case RG_KEY_PATHS:
@@ -357,6 +359,7 @@ static size_t size_of(enum rg_key_type type)
   case RG_KEY_TEXTS:
   case RG_KEY_FACTS:
   case RG_KEY_PATH_MAP: return sizeof(struct rg_list);
+  case RG_KEY_SCHEMA: return sizeof(struct rg_schema_file);
   case RG_KEY_IDS: return sizeof(struct rg_ids);
   case RG_KEY_PROFILE: return sizeof(const struct ob_profile *);
   case RG_KEY_CONNECT:

@@ -191,14 +191,16 @@ static const struct rg_key group[] = {
     .help_en = "Whether the owner and the admins of a group may command in it.",
     .help_zh = "群主和群管理员能否在本群发命令。" },
   { .name = "output", .type = RG_KEY_WORD, .offset = AT_GROUP(output), .words = outputs,
-    .initial = "reply", .not_built = "schema",
+    .initial = "reply",
     .help_en = "What the model answers with: reply (the structured reply), text, or schema (JSON "
                "by the file of output_schema).",
     .help_zh = "模型的回答形式：reply 结构化回复，text 纯文字，schema 按 output_schema 的 JSON。" },
-  { .name = "output_schema", .type = RG_KEY_PATH, .offset = AT_GROUP(output_schema),
-    .initial = "", .flags = RG_KEY_OPERATOR, .not_built = "*",
-    .help_en = "With output: schema, the file with a portable JSON Schema.",
-    .help_zh = "output: schema 时所用的 JSON Schema 文件。" },
+  { .name = "output_schema", .type = RG_KEY_SCHEMA, .offset = AT_GROUP(output_schema),
+    .initial = "", .flags = RG_KEY_OPERATOR,
+    .help_en = "With output: schema, the file with a JSON Schema that every provider takes: closed "
+               "objects, all properties required, no $ref, anyOf or limits.",
+    .help_zh = "output: schema 时所用的 JSON Schema 文件：对象全部封闭、属性全部必填，不用 $ref、anyOf "
+               "和各种限制。" },
   { .name = "unwrap", .type = RG_KEY_BOOL, .offset = AT_GROUP(unwrap), .initial = "true",
     .help_en = "A framework's text that is a structured reply becomes that reply.",
     .help_zh = "框架发来的文字若是结构化回复，就按回复发送。" },
@@ -289,13 +291,13 @@ static const struct rg_key group[] = {
     .help_en = "Rich output directives in a model's text ([[audio_as_voice]], MEDIA: lines …).",
     .help_zh = "模型文字里的富输出指令（[[audio_as_voice]]、MEDIA: 行等）。" },
   { .name = "directives.enabled", .type = RG_KEY_BOOL, .offset = AT_GROUP(directives.enabled),
-    .initial = "false", .not_built = "true",
+    .initial = "false",
     .help_en = "Whether they are read.", .help_zh = "是否识别。" },
   { .name = "directives.media_lines", .type = RG_KEY_BOOL,
-    .offset = AT_GROUP(directives.media_lines), .initial = "false", .not_built = "true",
+    .offset = AT_GROUP(directives.media_lines), .initial = "false",
     .help_en = "Read MEDIA: lines as attachments.", .help_zh = "把 MEDIA: 行当作附件。" },
   { .name = "directives.markdown_images", .type = RG_KEY_BOOL,
-    .offset = AT_GROUP(directives.markdown_images), .initial = "false", .not_built = "true",
+    .offset = AT_GROUP(directives.markdown_images), .initial = "false",
     .help_en = "Read Markdown images as attachments.", .help_zh = "把 Markdown 图片当作附件。" },
   { .name = "failure_notice", .type = RG_KEY_NOTICE, .initial = "default",
     .help_en = "What people see when an answer could not be sent: default, off, or a text of "
@@ -572,6 +574,7 @@ void rg_key_allowed(const struct rg_key *key, enum schema_language language, str
     buf_add(out, en ? SPAN("a word without spaces, not only digits, at most 32 characters")
                     : SPAN("不含空格、不全是数字的一个词，最多 32 个字"));
     return;
+  case RG_KEY_SCHEMA:
   case RG_KEY_PATH: buf_add(out, en ? SPAN("a path of a file") : SPAN("文件路径")); return;
   case RG_KEY_PATHS:
     buf_add(out, en ? SPAN("a list of folders, like [media]") : SPAN("目录列表，如 [media]"));

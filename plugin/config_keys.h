@@ -28,6 +28,7 @@ enum rg_key_type {
   RG_KEY_TEXT,
   RG_KEY_PREFIX, /* the word that begins a command */
   RG_KEY_PATH,   /* absolute after loading; empty stays empty */
+  RG_KEY_SCHEMA, /* the path of a JSON Schema */
   RG_KEY_PATHS,  /* a list of paths */
   RG_KEY_TEXTS,  /* a list of texts, none of them empty */
   RG_KEY_IDS,    /* a list of account numbers */

@@ -97,7 +97,7 @@ static void check(const struct rg_reading *r, const struct resolved *s,
                      (int)layer->path.len, layer->path.ptr, g->pace.min, g->pace.max));
   bool output_bad = has(layer->bad, "output") || has(layer->bad, "output_schema");
   bool output_set = has(layer->set, "output") || has(layer->set, "output_schema");
-  if (output_set && !output_bad && g->output == RG_OUTPUT_SCHEMA && g->output_schema.len == 0)
+  if (output_set && !output_bad && g->output == RG_OUTPUT_SCHEMA && g->output_schema.path.len == 0)
     tell(r, layer, "output", "output_schema",
          arena_printf(r->notes, "%.*s.output: schema needs a file: write output_schema: FILE too",
                       (int)layer->path.len, layer->path.ptr));

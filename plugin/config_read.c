@@ -737,6 +737,13 @@ struct rg_config *rg_config_read(struct span text, struct span folder, rg_env_fn
                                  void *env_ctx, struct arena *arena,
                                  struct rg_config_faults *faults)
 {
+  return rg_config_read_files(text, folder, false, env, env_ctx, arena, faults);
+}
+
+struct rg_config *rg_config_read_files(struct span text, struct span folder, bool files,
+                                       rg_env_fn *env, void *env_ctx, struct arena *arena,
+                                       struct rg_config_faults *faults)
+{
   *faults = (struct rg_config_faults) { NULL, 0 };
   struct rg_config *c = calloc(1, sizeof *c);
   struct loader *l = calloc(1, sizeof *l);
@@ -751,6 +758,7 @@ struct rg_config *rg_config_read(struct span text, struct span folder, rg_env_fn
                                .notes = &l->tree,
                                .folder = c->folder,
                                .language = SCHEMA_EN,
+                               .files = files,
                                .env = env,
                                .env_ctx = env_ctx,
                                .fault = on_fault,

@@ -397,6 +397,24 @@ static bool read_path(const struct value *v, const struct rg_yaml *node, struct 
   return text_of(v, node, place);
 }
 
+/* A schema outside the portable subset is as wrong as no file. */
+static bool read_schema(const struct value *v, const struct rg_yaml *node,
+                        struct rg_schema_file *place)
+{
+  const struct rg_reading *r = v->r;
+  struct span why, path;
+  *place = (struct rg_schema_file) { .tree = NULL };
+  if (!read_path(v, node, &place->path)) return false;
+  path = place->path;
+  if (path.len == 0 || !r->files) return true;
+  if (rg_schema_load(r->arena, r->notes, place, &why)) return true;
+  struct span what =
+      arena_printf(r->notes, r->language == SCHEMA_EN ? "%.*s: %.*s: %.*s" : "%.*s：%.*s：%.*s",
+                   (int)v->path.len, v->path.ptr, (int)path.len, path.ptr, (int)why.len, why.ptr);
+  r->fault(r->ctx, node->place, what);
+  return false;
+}
+
 static bool read_prefix(const struct value *v, const struct rg_yaml *node, struct span *place)
 {
   enum { PREFIX_CHARS_MAX = 32 };
@@ -518,6 +536,7 @@ bool rg_value_read(const struct rg_reading *r, const struct rg_key *key, const s
   case RG_KEY_TEXT: return text_of(&v, node, (struct span *)(void *)place);
   case RG_KEY_PREFIX: return read_prefix(&v, node, (struct span *)(void *)place);
   case RG_KEY_PATH: return read_path(&v, node, (struct span *)(void *)place);
+  case RG_KEY_SCHEMA: return read_schema(&v, node, (struct rg_schema_file *)(void *)place);
   case RG_KEY_PATHS: return read_list(&v, node, path_item, (struct rg_list *)(void *)place);
   case RG_KEY_TEXTS: return read_list(&v, node, text_item, (struct rg_list *)(void *)place);
   case RG_KEY_IDS: return read_ids(&v, node, (struct rg_ids *)(void *)place);

@@ -14,6 +14,7 @@ struct rg_reading {
   struct span folder;  /* where relative paths start */
   enum schema_language language;
   bool expand;    /* ${VAR}, through env */
+  bool files;     /* files that a value names are opened and checked */
   rg_env_fn *env; /* NULL: the process's environment */
   void *env_ctx;
   rg_yaml_fault_fn *fault;

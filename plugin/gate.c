@@ -395,24 +395,21 @@ static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struc
   const struct rg_endpoint *endpoint = ret->view.endpoint;
   int32_t rc = RG_EARGUMENT;
   if (!endpoint) goto fail;
-  rc = RG_ENOTYET;
-  if (ret->turn.schema.len > 0 || ret->view.group->output == RG_OUTPUT_SCHEMA) goto fail;
-
   pthread_mutex_lock(&gate->mu);
   ret->account = account_find(gate, endpoint->name);
   if (ret->account) {
     ret->peer = ret->account->peer;
   }
   pthread_mutex_unlock(&gate->mu);
-  rc = RG_EARGUMENT;
   if (ret->account) return RG_OK;
 fail:
   rg_view_done(&ret->view);
   return rc;
 }
 
-static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *scene,
-                               struct span text)
+/* NULL: *retrc says why; of a schema of the caller's that cannot be used a line tells as well. */
+static struct rg_job *job_make(struct rg_gate *gate, const struct scene *scene, struct span text,
+                               int32_t *retrc)
 {
   const struct rg_job_input input = {
     .view = &scene->view,
@@ -421,8 +418,18 @@ static struct rg_job *job_make(const struct rg_gate *gate, const struct scene *s
     .text = text,
     .timing = &gate->timing,
   };
-  struct rg_job *job = rg_job_new(&input);
-  if (job && rg_job_fit(job, &scene->peer)) return job;
+  struct buf why;
+  buf_init(&why, 1024);
+  struct rg_job *job = rg_job_new(&input, &why);
+  *retrc = !job && why.len > 0 ? RG_EARGUMENT : RG_ENOMEM;
+  if (why.len > 0)
+    rg_log_line(&gate->log, RG_LOG_WARN, "endpoint %s: the schema of a turn cannot be used: %.*s",
+                scene->account->name, (int)why.len, why.ptr);
+  buf_done(&why);
+  if (job && rg_job_fit(job, &scene->peer)) {
+    *retrc = RG_OK;
+    return job;
+  }
   rg_job_free(job);
   return NULL;
 }
@@ -483,8 +490,10 @@ static uint64_t ticket_new(struct rg_gate *gate)
   return ticket;
 }
 
-int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
-                       uint64_t *ticket)
+/* prepare: what is done to the job before it is judged; NULL: nothing. */
+static int32_t submit(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                      void (*prepare)(struct rg_job *job, const void *ctx), const void *ctx,
+                      uint64_t *ticket)
 {
   struct scene scene;
   struct rg_conversation *conversation = NULL;
@@ -493,14 +502,14 @@ int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct 
   if (rc != RG_OK) return rc;
   rc = place_take(gate, &scene, text.len, &conversation);
   if (rc != RG_OK) goto out;
-  struct rg_job *job = job_make(gate, &scene, span_from(text));
-  rc = RG_ENOMEM;
+  struct rg_job *job = job_make(gate, &scene, span_from(text), &rc);
   if (!job) goto fail;
+  if (prepare) prepare(job, ctx);
   job->conversation = conversation;
   job->bytes = text.len;
   job->ticket = ticket_new(gate);
   /* a turn that comes before its endpoint is known is judged once it is */
-  if (scene.peer.known) rg_job_judge(job);
+  if (scene.peer.known && !job->judged) rg_job_judge(job);
   if (ticket) *ticket = job->ticket; /* before the result can come */
   rc = RG_OK;
   if (ob_service_post(gate->service, job_arrives, job)) goto out;
@@ -511,6 +520,41 @@ fail:
 out:
   rg_view_done(&scene.view);
   return rc;
+}
+
+int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
+                       uint64_t *ticket)
+{
+  return submit(gate, turn, text, NULL, NULL, ticket);
+}
+
+static void as_words(struct rg_job *job, const void *ctx)
+{
+  (void)ctx;
+  job->words = true;
+}
+
+int32_t rg_gate_submit_words(struct rg_gate *gate, const struct rg_turn *turn, struct span text)
+{
+  return submit(gate, turn, (struct rg_bytes) { text.ptr, text.len }, as_words, NULL, NULL);
+}
+
+struct failure {
+  enum schema_code code;
+  const char *what;
+};
+
+static void as_failed(struct rg_job *job, const void *ctx)
+{
+  const struct failure *f = ctx;
+  rg_job_fail(job, f->code, f->what);
+}
+
+int32_t rg_gate_submit_failure(struct rg_gate *gate, const struct rg_turn *turn,
+                               enum schema_code code, const char *what)
+{
+  const struct failure f = { code, what };
+  return submit(gate, turn, (struct rg_bytes) { NULL, 0 }, as_failed, &f, NULL);
 }
 
 void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
@@ -527,7 +571,8 @@ void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
   };
   if (scene_set(gate, &turn, &scene) != RG_OK) return;
   if (place_take(gate, &scene, text.len, &conversation) == RG_OK) {
-    struct rg_job *job = job_make(gate, &scene, text);
+    int32_t rc;
+    struct rg_job *job = job_make(gate, &scene, text, &rc);
     if (job) {
       job->conversation = conversation;
       job->bytes = text.len;
@@ -552,9 +597,9 @@ int32_t rg_gate_deliver(struct rg_gate *gate, const struct rg_foreign *foreign)
   if (rc != RG_OK) return rc;
   rc = place_take(gate, &scene, bytes, &conversation);
   if (rc != RG_OK) goto out;
-  struct rg_job *job = job_make(gate, &scene, foreign->text);
-  rc = RG_ENOMEM;
+  struct rg_job *job = job_make(gate, &scene, foreign->text, &rc);
   if (!job) goto fail;
+  rc = RG_ENOMEM;
   job->foreign = true;
   job->quoted = foreign->quoted;
   if (foreign->plan && !rg_job_take_plan(job, foreign->plan)) goto fail;
@@ -651,8 +696,7 @@ int32_t rg_gate_check(struct rg_gate *gate, const struct rg_turn *turn, struct r
   if (text.len > RG_TEXT_MAX) return RG_ETOOBIG;
   int32_t rc = scene_set(gate, turn, &scene);
   if (rc != RG_OK) return rc;
-  struct rg_job *job = job_make(gate, &scene, span_from(text));
-  rc = RG_ENOMEM;
+  struct rg_job *job = job_make(gate, &scene, span_from(text), &rc);
   if (job) {
     struct buf json;
     buf_init(&json, 2 * (size_t)RG_TEXT_MAX);
@@ -672,14 +716,12 @@ int32_t rg_gate_contract(struct rg_gate *gate, const struct rg_turn *turn, struc
   if (!schema || !instruction) return RG_EARGUMENT;
   int32_t rc = scene_set(gate, turn, &scene);
   if (rc != RG_OK) return rc;
-  struct rg_job *job = job_make(gate, &scene, SPAN(""));
-  rc = RG_ENOMEM;
+  struct rg_job *job = job_make(gate, &scene, SPAN(""), &rc);
   if (job) {
     struct buf a, b;
     buf_init(&a, CONTRACT_MAX);
     buf_init(&b, CONTRACT_MAX);
-    schema_contract_schema(&job->offer, &a);
-    schema_contract_instruction(&job->offer, &b);
+    rg_job_write_contract(job, &a, &b);
     rc = give(&a, schema);
     if (rc == RG_OK) {
       rc = give(&b, instruction);

@@ -9,6 +9,7 @@
 #include "plugin/notify.h"
 #include "plugin/provider/stream.h"
 #include "plugin/round.h"
+#include "schema/prose.h"
 
 enum {
   KEY_MAX = 4096,
@@ -178,8 +179,8 @@ void rg_run_ask(struct rg_run *run)
     .schema = run->schema,
   };
   if (!rg_provider_form(p, ask.tool_count > 0, &form)) {
-    rg_run_fail(
-        run, "structured_output: native cannot be together with agent.tools here: write auto", "");
+    rg_run_refuse(run, SCHEMA_EUNSUPPORTED,
+                  "structured_output: native cannot be together with agent.tools here: write auto");
   } else if (!rg_provider_write(&ask, &once, &call)) {
     rg_run_fail(run, "the request could not be made: too large or out of memory", "");
   } else if (!send_call(run, p, &call, &once)) {
@@ -255,6 +256,16 @@ static void call_failed(struct rg_run *run, const struct arrival *a, int64_t sta
   run_retry(run, a->retry_after_ms);
 }
 
+/* A document that was asked for in words may stand in a fence: the model had no form to keep to. */
+static struct span final_text(const struct rg_run *run, struct span text)
+{
+  enum rg_form form;
+  bool fenced, tools = rg_run_tools(run) != 0;
+  if (run->view.group->output != RG_OUTPUT_SCHEMA) return text;
+  if (!rg_provider_form(rg_run_provider(run, run->provider), tools, &form)) return text;
+  return form == RG_FORM_PROMPT ? schema_prose_unfence(span_trim(text), &fenced) : text;
+}
+
 /* The answer is handed over. */
 static void run_deliver_final(struct rg_run *run)
 {
@@ -283,14 +294,15 @@ static void run_pause(struct rg_run *run)
 static void run_final(struct rg_run *run, const struct rg_provider_answer *answer)
 {
   if (answer->said.refusal.len > 0) {
-    rg_run_fail(run, "the model declined to answer", "");
+    rg_run_refuse(run, SCHEMA_EREFUSAL, "the model declined to answer");
   } else if (answer->truncated) {
-    rg_run_fail(run, "the answer was cut: raise max_tokens or lower agent.context", "");
+    rg_run_refuse(run, SCHEMA_ETRUNCATED,
+                  "the answer was cut: raise max_tokens or lower agent.context");
   } else if (run->ticket > 0) {
     rg_delivery_corrected(run->agent->gate, run->ticket, answer->said.text);
     rg_run_end(run);
   } else {
-    run->final = answer->said.text;
+    run->final = final_text(run, answer->said.text);
     run_pause(run);
   }
 }
@@ -325,7 +337,7 @@ static void run_answered(struct rg_run *run, const struct arrival *a)
     run->rounds++; /* a call that went wrong: it may try once more */
     rg_run_ask(run);
   } else if (answer.said.tool_round && span_is_blank(answer.said.text)) {
-    rg_run_fail(run, "the model only calls tools", "");
+    rg_run_refuse(run, SCHEMA_ETRUNCATED, "the model only calls tools");
   } else {
     run_final(run, &answer);
   }

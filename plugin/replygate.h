@@ -70,7 +70,9 @@ struct rg_turn {
   struct rg_bytes group_id, user_id; /* exactly one; decimal */
   struct rg_bytes message_id;        /* being answered */
   struct rg_bytes sender_id;         /* who wrote it */
-  struct rg_bytes schema;            /* a JSON Schema of the caller's own, or empty */
+  /* A JSON Schema of the caller's own (the portable subset, else RG_EARGUMENT and a line in the
+   * log), or empty: the answer is one document in it. A schema of the group's settings goes before. */
+  struct rg_bytes schema;
 };
 
 /* What the host gives. Each function may be NULL. */
@@ -89,9 +91,13 @@ struct rg_host {
   /* How a turn ended, exactly once a ticket, maybe before submit returned: {"result","reason",
    * "verdict","code","path","why","repairs","corrected","reply","preview",
    * "sent":[{"action","message_id"}],"unsent":[{"action","outcome","reason"}],
-   * "media":[{"message","segment","reason"}] (what went as a notice in its place),"notice"}.
+   * "media":[{"message","segment","reason"}] (what went as a notice in its place),"notice",
+   * "document"}.
    * result: delivered | nothing | partial_delivery | failed | blocked | cancelled. notice: null, or
-   * {"message_id"} of the failure notice that was sent in the place of the reply. */
+   * {"message_id"} of the failure notice that was sent in the place of the reply. document: null, or
+   * where a schema was asked for (turn.schema, output: schema) the JSON text as it was received,
+   * once it fits the schema; where it does not, result is blocked and code invalid_json (of the
+   * built-in agent also refusal, truncated or unsupported). */
   void (*on_result)(void *ctx, uint64_t ticket, struct rg_bytes result);
 };
 
@@ -127,7 +133,7 @@ struct rg_api {
   /* What the host's model is to be given for this turn: JSON Schema and instruction text. */
   int32_t (*contract)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_buf *schema,
                       struct rg_buf *instruction);
-  /* Judges only: {"verdict","code","path","at","why","repairs","reply","preview"}. */
+  /* Judges only: {"verdict","code","path","at","why","repairs","reply","preview","document"}. */
   int32_t (*check)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_bytes text,
                    struct rg_buf *report);
   /* Reads the configuration file again; one with faults changes nothing. Turns on their way keep

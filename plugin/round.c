@@ -155,6 +155,6 @@ void rg_round_begin(struct rg_run *run, const struct rg_provider_answer *answer)
   run->call_count = answer->call_count;
   run->call = 0;
   run->rounds++;
-  if (!span_is_blank(answer->said.text)) rg_run_deliver(run, answer->said.text);
+  if (!span_is_blank(answer->said.text)) rg_run_narrate(run, answer->said.text);
   run_lookup(run);
 }

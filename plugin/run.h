@@ -66,7 +66,11 @@ void rg_run_end(struct rg_run *run);
 void rg_run_fail(struct rg_run *run, const char *why, const char *more);
 /* The i-th provider of its group, or NULL behind the last. */
 const struct rg_provider *rg_run_provider(const struct rg_run *run, size_t i);
-/* Hands words of the model over as a turn. */
+/* The same where the model's answer can be none: the turn fails by that code, for the host too. */
+void rg_run_refuse(struct rg_run *run, enum schema_code code, const char *why);
+/* Hands words that stand beside a tool call over as a turn. */
+void rg_run_narrate(struct rg_run *run, struct span text);
+/* Hands an answer of the model over as a turn. */
 void rg_run_deliver(struct rg_run *run, struct span text);
 /* What a turn of this run is about; lent by the run. */
 struct rg_turn rg_run_turn(const struct rg_run *run);

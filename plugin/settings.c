@@ -111,6 +111,7 @@ static bool item_lay(struct rg_overlay *o, const struct item *item, struct first
                           .notes = fault->arena,
                           .language = SCHEMA_EN,
                           .folder = o->config->folder,
+                          .files = o->config->path.len > 0,
                           .fault = on_fault,
                           .ctx = fault };
   if (!item->key) {
@@ -476,7 +477,7 @@ static struct span conflict(const struct rg_group *g, const struct rg_key *key,
            : "%s：这样 pace.min 是 %.15g，pace.max 是 %.15g：请先改另一个",
         key->name, g->pace.min, g->pace.max);
   if (strcmp(key->name, "output") == 0 && g->output == RG_OUTPUT_SCHEMA &&
-      g->output_schema.len == 0)
+      g->output_schema.path.len == 0)
     return en ? SPAN("output: schema needs a file: set output_schema first")
               : SPAN("output：schema 需要文件：请先设置 output_schema");
   return (struct span) { NULL, 0 };
@@ -492,6 +493,7 @@ static struct span to_json(const struct rg_view *v, const struct rg_key *key,
                           .notes = arena,
                           .language = language,
                           .folder = v->config->folder,
+                          .files = v->config->path.len > 0,
                           .fault = on_fault,
                           .ctx = &fault };
   struct rg_group g = *v->group;

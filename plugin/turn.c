@@ -68,7 +68,28 @@ struct schema_directive_options rg_directive_options(const struct rg_group *grou
   };
 }
 
-struct rg_job *rg_job_new(const struct rg_job_input *in)
+/* Which schema the answer is to have: the group's, else the turn's, else none but the reply's
+ * (response-schema.md 122). False: the turn's is none. */
+static bool schema_choose(struct rg_job *job, const struct rg_turn *turn, struct buf *why)
+{
+  struct arena notes;
+  struct span fault;
+  if (job->kind == RG_KIND_NOTICE) return true;
+  if (job->group->output == RG_OUTPUT_SCHEMA) {
+    job->wanted = job->group->output_schema;
+    return true;
+  }
+  if (turn->schema.len == 0) return true;
+  arena_init(&notes, 4 * RG_SCHEMA_MAX);
+  job->wanted.text = bytes_copy(&job->arena, turn->schema);
+  bool made = job->wanted.text.ptr &&
+              rg_schema_read(job->wanted.text, &job->arena, &notes, &job->wanted.tree, &fault);
+  if (!made && job->wanted.text.ptr && why) buf_add(why, fault);
+  arena_done(&notes);
+  return made;
+}
+
+struct rg_job *rg_job_new(const struct rg_job_input *in, struct buf *why)
 {
   struct rg_job *job = calloc(1, sizeof *job);
   if (!job) return NULL;
@@ -87,7 +108,7 @@ struct rg_job *rg_job_new(const struct rg_job_input *in)
   job->settings = rg_plan_settings(&job->view, home);
   job->hide.home = folder(home);
   job->hide.project = folder(job->view.config->folder);
-  if (job->arena.failed) {
+  if (!schema_choose(job, turn, why) || job->arena.failed) {
     rg_job_free(job);
     return NULL;
   }
@@ -350,10 +371,52 @@ static void plan_plain(struct rg_job *job)
   }
 }
 
+void rg_job_fail(struct rg_job *job, enum schema_code code, const char *what)
+{
+  job->judged = true;
+  refuse(job, schema_fail(&job->error, code, 0, "$", what));
+}
+
+/* The document as people see it: one text, its secrets masked. */
+static enum schema_code document_reply(struct rg_job *job, struct span text)
+{
+  struct schema_repairs masked = { .count = 0 };
+  struct span shown = span_trim(text);
+  if (schema_leak_mask(shown, &job->hide, 0, &job->arena, &masked, &shown) == SCHEMA_LEAK_NOMEM)
+    return SCHEMA_ENOMEM;
+  enum schema_code code = plain_reply(job, shown, &job->reply, &job->error);
+  job->judgement.reply = job->reply;
+  return code;
+}
+
+/* The document that a schema asks for, or the reason why there is none: it is not asked for again
+ * (response-schema.md 56, 63, 137). */
+static void judge_document(struct rg_job *job)
+{
+  enum schema_document_verdict verdict = SCHEMA_DOCUMENT_INVALID;
+  struct schema_misfit misfit = { { NULL, 0 }, { NULL, 0 } };
+  enum schema_code code = schema_document_judge(job->wanted.tree, none, none, job->text,
+                                                &job->arena, &verdict, &misfit);
+  if (code == SCHEMA_OK && verdict == SCHEMA_DOCUMENT_OK)
+    code = document_reply(job, job->text);
+  else if (code == SCHEMA_OK)
+    code = SCHEMA_EINVALIDJSON;
+  job->has_verdict = true;
+  job->judgement.verdict = code == SCHEMA_OK ? SCHEMA_ACCEPT : SCHEMA_BLOCK;
+  if (code != SCHEMA_OK) {
+    struct span path = arena_copy(&job->arena, misfit.path);
+    schema_fail(&job->error, code, 0, path.len > 0 ? path.ptr : "$", misfit.why.ptr);
+    refuse(job, code);
+    return;
+  }
+  job->document = job->text;
+  plan_reply(job);
+}
+
 static void judge_text(struct rg_job *job, struct span text)
 {
   /* what was unwrapped for a framework is a reply, whatever the group's own model answers with */
-  bool words = job->group->output == RG_OUTPUT_TEXT && !job->foreign;
+  bool words = (job->group->output == RG_OUTPUT_TEXT && !job->foreign) || job->words;
   job->has_verdict = true;
   (words ? schema_judge_words : schema_judge)(&job->offer, &job->hide, text, &job->arena,
                                               &job->judgement);
@@ -369,6 +432,12 @@ static void judge_text(struct rg_job *job, struct span text)
   }
 }
 
+static bool wants_document(const struct rg_job *job)
+{
+  bool asked = job->wanted.tree || job->group->output == RG_OUTPUT_SCHEMA;
+  return asked && job->kind != RG_KIND_NOTICE && !job->foreign && !job->words;
+}
+
 void rg_job_judge(struct rg_job *job)
 {
   job->judged = true;
@@ -377,7 +446,10 @@ void rg_job_judge(struct rg_job *job)
   } else if (job->kind == RG_KIND_NOTICE) {
     plan_plain(job);
   } else {
-    judge_text(job, job->text);
+    if (wants_document(job))
+      judge_document(job);
+    else
+      judge_text(job, job->text);
     bool held = job->course == RG_COURSE_CORRECT || job->course == RG_COURSE_REFUSED;
     if (held && lets_through(job->group)) plan_plain(job);
   }
@@ -616,6 +688,16 @@ static void write_media(const struct rg_job *job, struct schema_writer *w)
   schema_write_array_end(w);
 }
 
+static void write_document(const struct rg_job *job, struct schema_writer *w)
+{
+  schema_write_key(w, SPAN("document"));
+  if (job->document.ptr) {
+    schema_write_string(w, job->document);
+  } else {
+    schema_write_null(w);
+  }
+}
+
 bool rg_job_write_result(const struct rg_job *job, const char *result, struct buf *out)
 {
   struct schema_writer w = { .out = out };
@@ -629,6 +711,7 @@ bool rg_job_write_result(const struct rg_job *job, const char *result, struct bu
   write_parts(job, &w);
   write_media(job, &w);
   write_notice(job, &w);
+  write_document(job, &w);
   schema_write_object_end(&w);
   return !out->failed;
 }
@@ -639,6 +722,7 @@ bool rg_job_write_report(const struct rg_job *job, struct buf *out)
   schema_write_object(&w);
   write_judgement(job, true, &w);
   write_reply(job, &w);
+  write_document(job, &w);
   schema_write_object_end(&w);
   return !out->failed;
 }
@@ -658,6 +742,17 @@ static void write_raw_answer(struct schema_writer *w, struct span text)
   if (clean.failed) w->out->failed = true;
   schema_write_pair(w, "answer", buf_span(&clean));
   buf_done(&clean);
+}
+
+bool rg_job_write_contract(const struct rg_job *job, struct buf *schema, struct buf *instruction)
+{
+  if (wants_document(job)) {
+    buf_add(schema, job->wanted.text);
+    return schema_contract_document(&job->offer, job->wanted.text, instruction) && !schema->failed;
+  }
+  if (job->group->output == RG_OUTPUT_TEXT) return schema_contract_words(&job->offer, instruction);
+  return schema_contract_schema(&job->offer, schema) &&
+         schema_contract_instruction(&job->offer, instruction);
 }
 
 bool rg_job_write_request(const struct rg_job *job, struct buf *out)

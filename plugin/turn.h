@@ -10,6 +10,7 @@
 #include "plugin/replygate.h"
 #include "plugin/settings.h"
 #include "plugin/timing.h"
+#include "schema/document.h"
 #include "schema/print.h"
 #include "schema/verdict.h"
 
@@ -72,6 +73,7 @@ struct rg_job {
   bool given;   /* its plan came from elsewhere */
   bool quoted;  /* its first message quotes what it answers, whatever `quote` says */
   bool own;     /* the plugin's own words (an admin's answer): no result is told */
+  bool words;   /* the model's words beside a tool call: judged as words, whatever is asked for */
   bool judged;
   bool corrected;      /* the one correction was asked for */
   bool notice_decided; /* whether the failure notice goes out */
@@ -96,6 +98,8 @@ struct rg_job {
   struct span text;
   struct ob_target target;
   struct span message_id, sender_id;
+  struct rg_schema_file wanted; /* the answer is a document in this schema; tree NULL: a reply */
+  struct span document;         /* as it was received, once it is right; ptr NULL: none */
   struct schema_judgement judgement;
   struct schema_reply reply; /* what is delivered: the judged reply, or plain text */
   bool has_verdict;          /* false for what is not judged: a notice of the host */
@@ -109,8 +113,9 @@ struct rg_job {
   bool is_notice;        /* plan shows the failure notice in place of the reply */
 };
 
-/* A job with copies of everything that the input lends, not judged yet. NULL: no memory. */
-struct rg_job *rg_job_new(const struct rg_job_input *in);
+/* A job with copies of everything that the input lends, not judged yet. NULL: no memory, or the
+ * turn's schema is outside the portable subset, of which why (which may be NULL) then tells. */
+struct rg_job *rg_job_new(const struct rg_job_input *in, struct buf *why);
 /* NULL allowed. */
 void rg_job_free(struct rg_job *job);
 
@@ -121,6 +126,8 @@ bool rg_job_fit(struct rg_job *job, const struct rg_peer *peer);
 void rg_job_judge(struct rg_job *job);
 /* The same with the model's corrected answer; what still is not sound is refused (reply.md 95). */
 void rg_job_judge_again(struct rg_job *job, struct span text);
+/* The turn has failed before there was a text to judge. what: constant. */
+void rg_job_fail(struct rg_job *job, enum schema_code code, const char *what);
 /* Takes a plan that was judged elsewhere (a copy) as what is delivered. False: no memory. */
 bool rg_job_take_plan(struct rg_job *job, const struct ob_plan *plan);
 /* The media of RG_COURSE_MEDIA were looked at (media_reply and the two behind it are set): plans. */
@@ -144,6 +151,9 @@ unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step);
 /* The characters of text in a message of the plan. */
 size_t rg_job_message_chars(const struct rg_job *job, size_t message);
 
+/* Appends what the model is to be given: a JSON Schema (nothing where words are asked for) and an
+ * instruction. */
+bool rg_job_write_contract(const struct rg_job *job, struct buf *schema, struct buf *instruction);
 /* Appends what host->complete is asked: {"instruction","schema","answer","code","path","why"}. */
 bool rg_job_write_request(const struct rg_job *job, struct buf *out);
 /* Appends what on_result tells (replygate.h); result is the word. */

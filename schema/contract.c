@@ -1,5 +1,6 @@
 #include "schema/contract.h"
 
+#include "schema/directive.h"
 #include "schema/print.h"
 
 /* ---- the JSON Schema ---- */
@@ -293,6 +294,38 @@ static const struct line reaction_head = {
   "example ",
 };
 
+static const struct line reply_tags = {
+  ALWAYS,
+  "文字开头可以写 [[reply_to_current]] 来引用正在回答的消息，或写 [[reply_to:消息ID]] "
+  "引用另一条；标记本"
+  "身不会显示。",
+  "A text may begin with [[reply_to_current]], which quotes the message being answered, or with "
+  "[[reply_to:ID]] for another one; such tags are never shown.",
+};
+
+/* Of answers in plain words, which have no segments for them. */
+static const struct line voice_tag = {
+  1u << SCHEMA_AUDIO,
+  "写 [[audio_as_voice]] 时，这条回复里的音频作为语音发出。",
+  "With [[audio_as_voice]] the audio of the answer goes as a voice message.",
+};
+static const struct line media_lines = {
+  MEDIA,
+  "附件单独写一行：MEDIA: 加公开的 https 链接或本地路径，不要编造地址。",
+  "An attachment is a line of its own: MEDIA: and a public https address or a local path, never "
+  "an invented one.",
+};
+static const struct line markdown_images = {
+  1u << SCHEMA_IMAGE,
+  "图片也可以写成 ![说明](https 链接)。",
+  "A picture may also be written as ![what it is](https address).",
+};
+static const struct line silence = {
+  ALWAYS,
+  "不需要回复时只写 NO_REPLY。",
+  "Where no reply is needed, write NO_REPLY and nothing else.",
+};
+
 static struct span said(const struct schema_offer *offer, const struct line *line)
 {
   return span_of(offer->language == SCHEMA_EN ? line->en : line->zh);
@@ -408,11 +441,38 @@ bool schema_contract_instruction(const struct schema_offer *offer, struct buf *o
   add_line(out, offer, "", &opening);
   add_example(out, offer);
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) add_line(out, offer, "- ", &rules[i]);
+  if (offer->directives) add_line(out, offer, "- ", &reply_tags);
   add_no_reply(out, offer);
   add_line(out, offer, "- ", &types_head);
   add_types(out, offer);
   if (offer->share_field_count) add_line(out, offer, "- ", &share_rule);
   add_hints(out, offer);
   add_reactions(out, offer);
+  return !out->failed;
+}
+
+bool schema_contract_words(const struct schema_offer *offer, struct buf *out)
+{
+  const struct schema_directive_options *options = offer->directives;
+  if (!options) return !out->failed;
+  add_line(out, offer, "- ", &reply_tags);
+  if (options->media_lines) add_line(out, offer, "- ", &media_lines);
+  if (options->markdown_images) add_line(out, offer, "- ", &markdown_images);
+  if (options->media_lines) add_line(out, offer, "- ", &voice_tag);
+  add_line(out, offer, "- ", &silence);
+  return !out->failed;
+}
+
+bool schema_contract_document(const struct schema_offer *offer, struct span schema, struct buf *out)
+{
+  static const struct line answer = {
+    ALWAYS,
+    "最终回答是且只是一个符合下面 JSON Schema 的 JSON 对象，前后不写任何别的内容，也不加代码围栏：",
+    "Answer with one JSON object matching the JSON Schema below; nothing stands before or after "
+    "it, and no code fence:",
+  };
+  add_line(out, offer, "", &answer);
+  buf_add(out, schema);
+  buf_add_char(out, '\n');
   return !out->failed;
 }

@@ -10,5 +10,10 @@
 bool schema_contract_schema(const struct schema_offer *offer, struct buf *out);
 /* Appends the instruction in offer->language (reply.md 130). False: out of room. */
 bool schema_contract_instruction(const struct schema_offer *offer, struct buf *out);
+/* The same where words are asked for: how directives are written. Nothing where none are read. */
+bool schema_contract_words(const struct schema_offer *offer, struct buf *out);
+/* The same where a document in a caller's schema is asked for (response-schema.md 152). */
+bool schema_contract_document(const struct schema_offer *offer, struct span schema,
+                              struct buf *out);
 
 #endif

@@ -35,6 +35,9 @@
   /* answers in a caller's own schema */                                                           \
   X(ENOTPORTABLE, "not_portable", "a schema outside the portable subset")                          \
   X(EMISFIT, "misfit", "a document of another shape than its schema")                              \
+  X(EREFUSAL, "refusal", "the model declined to answer")                                           \
+  X(EINVALIDJSON, "invalid_json", "no JSON, or JSON of another shape than its schema")             \
+  X(EUNSUPPORTED, "unsupported", "the provider cannot carry a schema here")                        \
   /* planning for an endpoint */                                                                   \
   X(ETARGET, "target", "no usable group or user")                                                  \
   X(EPROFILE, "profile", "unknown profile")                                                        \

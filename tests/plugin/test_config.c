@@ -1,4 +1,6 @@
 #include <criterion/criterion.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -453,7 +455,7 @@ Test(config, values_reach_the_structs)
   cr_expect_eq(g->segments, 1u << SCHEMA_IMAGE | 1u << SCHEMA_DICE);
   cr_expect(g->reactions && !g->reactions_handy && span_is(g->reaction_list.items[0], "赞"));
   cr_expect_eq(g->share_platforms, 1u << OB_QQ);
-  cr_expect(g->output == RG_OUTPUT_TEXT && span_is(g->output_schema, "/etc/bot/s.json"));
+  cr_expect(g->output == RG_OUTPUT_TEXT && span_is(g->output_schema.path, "/etc/bot/s.json"));
   cr_expect_eq(g->media.max_bytes, 7);
   cr_expect(span_is(g->media.roots.items[0], "/etc/bot/m"));
   cr_expect(span_is(g->media.roots.items[1], "/n"));
@@ -623,6 +625,68 @@ Test(config, files)
   cr_expect_null(load("/dev/zero", &faults, &arena));
   cr_expect(faults.count == 1);
   arena_done(&arena);
+}
+
+Test(config, schema_files_are_checked)
+{
+  static const struct {
+    const char *label, *schema; /* NULL: no such file */
+    const char *what[2];        /* NULL: it is fine */
+  } rows[] = {
+    { "fine",
+      "{\"type\":\"object\",\"properties\":{},\"required\":[],\"additionalProperties\":false}",
+      { NULL } },
+    { "missing", NULL, { "groups.default.output_schema", "No such file" } },
+    { "empty", "", { "s.json", "line 1, column 1" } },
+    { "no JSON", "{\n  \"type\": object}", { "line 2, column 11", "output_schema" } },
+    { "a list", "{\"type\":\"array\"}", { "s.json", "object" } },
+    { "a pattern",
+      "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"pattern\":\"(a+)+\"}},"
+      "\"required\":[\"a\"],\"additionalProperties\":false}",
+      { "$.a: ", "pattern" } },
+  };
+  char folder[] = "/tmp/rg_schema_XXXXXX", config[64], schema[64];
+  cr_assert(mkdtemp(folder));
+  snprintf(config, sizeof config, "%s/c.yaml", folder);
+  snprintf(schema, sizeof schema, "%s/s.json", folder);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct arena arena;
+    struct rg_config_faults faults;
+    FILE *f = fopen(config, "w");
+    fputs(DEFAULT "    output: schema\n    output_schema: s.json\n", f);
+    fclose(f);
+    remove(schema);
+    if (rows[i].schema) {
+      f = fopen(schema, "w");
+      fputs(rows[i].schema, f);
+      fclose(f);
+    }
+    struct rg_config *c = load(config, &faults, &arena);
+    cr_expect_eq(c != NULL, !rows[i].what[0], "%s", rows[i].label);
+    if (c) {
+      const struct rg_schema_file *s = &rg_config_group(c, NULL, 5)->output_schema;
+      cr_expect(s->tree && span_is(s->text, rows[i].schema), "%s", rows[i].label);
+    } else {
+      cr_expect(faults.count == 1 && faults.items[0].line == 7 && faults.items[0].column == 20,
+                "%s: %zu at %zu:%zu", rows[i].label, faults.count, faults.items[0].line,
+                faults.items[0].column);
+      for (size_t k = 0; k < 2; k++)
+        cr_expect(holds(faults.items[0].what, rows[i].what[k]), "%s: %.*s", rows[i].label,
+                  (int)faults.items[0].what.len, faults.items[0].what.ptr);
+    }
+    rg_config_release(c);
+    arena_done(&arena);
+  }
+  remove(schema);
+  mkfifo(schema, 0600);
+  struct arena arena;
+  struct rg_config_faults faults;
+  cr_expect_null(load(config, &faults, &arena), "a pipe is not waited for");
+  cr_expect(faults.count == 1 && holds(faults.items[0].what, "regular"));
+  arena_done(&arena);
+  remove(schema);
+  remove(config);
+  rmdir(folder);
 }
 
 static char *file_text(const char *name)

@@ -189,17 +189,81 @@ Test(gate, a_private_chat_is_a_conversation_of_its_own)
   stage_close(&s);
 }
 
-Test(gate, what_is_not_built_says_so)
+#define MOOD                                                                                       \
+  "{\"type\":\"object\",\"properties\":{\"mood\":{\"type\":\"string\"}},\"required\":[\"mood\"],"  \
+  "\"additionalProperties\":false}"
+
+Test(gate, a_turn_may_bring_its_own_schema)
+{
+  static const struct {
+    const char *schema, *text;
+    int32_t rc;
+    const char *result[3];
+  } rows[] = {
+    { MOOD,
+      "{\"mood\":\"good\"}",
+      RG_OK,
+      { "\"delivered\"", "\"document\":\"{\\\"mood\\\":\\\"good\\\"}\"",
+        "\"verdict\":\"accept\"" } },
+    { MOOD, "good", RG_OK, { "\"blocked\"", "\"code\":\"invalid_json\"", "\"document\":null" } },
+    { "{}", "{}", RG_EARGUMENT, { NULL } },
+    { "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"pattern\":\"(a+)+$\"}},"
+      "\"required\":[\"a\"],\"additionalProperties\":false}",
+      "{}",
+      RG_EARGUMENT,
+      { NULL } },
+  };
+  struct stage s;
+  stage_open(&s, "NapCat.Onebot", FAST "    failure_notice: off\n", false);
+  stage_ready(&s);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const struct rg_turn turn = { .size = sizeof turn,
+                                  .group_id = { "123", 3 },
+                                  .schema = { rows[i].schema, strlen(rows[i].schema) } };
+    struct rg_bytes text = { rows[i].text, strlen(rows[i].text) };
+    struct rg_buf schema, instruction, report;
+    uint64_t ticket;
+    cr_expect_eq(rg_gate_submit(s.gate, &turn, text, &ticket), rows[i].rc, "row %zu", i);
+    cr_expect_eq(rg_gate_contract(s.gate, &turn, &schema, &instruction), rows[i].rc, "row %zu", i);
+    if (rows[i].rc != RG_OK) {
+      cr_expect_eq(rg_gate_check(s.gate, &turn, text, &report), rows[i].rc, "row %zu", i);
+      continue;
+    }
+    cr_expect(schema.len == strlen(rows[i].schema) &&
+              memcmp(schema.ptr, rows[i].schema, schema.len) == 0);
+    const char *result = keeper_result_of(s.keeper, ticket, LONG_MS);
+    cr_assert(result, "row %zu", i);
+    for (size_t k = 0; k < 3; k++)
+      cr_expect(has(result, rows[i].result[k]), "row %zu: %s", i, result);
+    rg_gate_release(&schema);
+    rg_gate_release(&instruction);
+  }
+  cr_expect_eq(bot_count(s.bot), 1, "only the document that fits went out");
+  cr_expect(bot_call_has(s.bot, 0, "send_group_msg", "mood"));
+  cr_expect(keeper_logged(s.keeper, "the schema of a turn cannot be used: $.a: "));
+  stage_close(&s);
+}
+
+Test(gate, a_group_may_want_documents)
 {
   struct stage s;
-  stage_open(&s, "NapCat.Onebot", FAST "    directives: {enabled: true}\n", false);
-  cr_expect(keeper_logged(s.keeper, "directives.enabled: true: not built in yet"));
-  struct rg_bytes none = { NULL, 0 };
-  const struct rg_turn turn = { .size = sizeof turn,
-                                .group_id = { "123", 3 },
-                                .schema = { "{}", 2 } };
-  uint64_t ticket;
-  cr_expect_eq(rg_gate_submit(s.gate, &turn, none, &ticket), RG_ENOTYET);
+  char why[512], rest[512];
+  stage_open(&s, "NapCat.Onebot", FAST, false);
+  snprintf(rest, sizeof rest,
+           FAST "    output: schema\n    output_schema: %s/data/answer.schema.json\n",
+           getenv("RG_TESTS"));
+  stage_config(&s, "", rest);
+  cr_assert_eq(rg_gate_reload(s.gate, why, sizeof why), RG_OK, "%s", why);
+  stage_ready(&s);
+  uint64_t ticket = stage_submit(&s, "123", "{\"answer\":\"42\"}");
+  const char *result = keeper_result_of(s.keeper, ticket, LONG_MS);
+  cr_expect(has(result, "\"document\":\"{\\\"answer\\\":\\\"42\\\"}\""), "%s", result);
+  ticket = stage_submit(&s, "123", REPLY(TEXT("a")));
+  result = keeper_result_of(s.keeper, ticket, LONG_MS);
+  cr_expect(has(result, "\"blocked\"") && has(result, "invalid_json"), "%s", result);
+  cr_assert(bot_called(s.bot, 2, LONG_MS));
+  cr_expect(bot_call_has(s.bot, 0, "send_group_msg", "answer"));
+  cr_expect_not(bot_call_has(s.bot, 1, "send_group_msg", "segments"), "the notice");
   stage_close(&s);
 }
 

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "plugin/turn.h"
 
@@ -28,7 +29,7 @@ static struct rg_job *job_of(const char *rest, int32_t kind, enum ob_profile_id 
                                 .message_id = { "555", 3 },
                                 .sender_id = { "10002", 5 } };
   const struct rg_job_input input = { .view = &view, .turn = &turn, .text = span_of(text) };
-  struct rg_job *job = rg_job_new(&input);
+  struct rg_job *job = rg_job_new(&input, NULL);
   rg_config_release(config);
   arena_done(&arena);
   cr_assert(job);
@@ -284,6 +285,171 @@ Test(turn, directives_by_settings)
     if (rows[i].lacks)
       cr_expect_eq(span_find(p, span_of(rows[i].lacks)), p.len, "%s: %.*s", rows[i].label,
                    (int)p.len, p.ptr);
+    rg_job_free(job);
+  }
+}
+
+#define OBJECT(properties, required)                                                               \
+  "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required                   \
+  "],\"additionalProperties\":false}"
+#define MOOD OBJECT("\"mood\":{\"type\":\"string\",\"enum\":[\"good\",\"bad\"]}", "\"mood\"")
+
+/* A job of the turn's own schema. NULL: it cannot be used, and *why says so. */
+static struct rg_job *job_with_schema(const char *rest, const char *schema, int32_t kind,
+                                      const char *text, struct buf *why)
+{
+  char yaml[4096];
+  struct arena arena;
+  struct rg_config_faults faults = { .count = 0 };
+  snprintf(yaml, sizeof yaml, "%s%s", defaults, rest);
+  arena_init(&arena, 1 << 20);
+  struct rg_config *config = rg_config_read_files(span_of(yaml), span_of(getenv("RG_TESTS")), true,
+                                                  NULL, NULL, &arena, &faults);
+  cr_assert(config, "%.*s", faults.count ? (int)faults.items[0].what.len : 0,
+            faults.count ? faults.items[0].what.ptr : "");
+  const struct rg_view view = { .group = rg_config_group(config, config->endpoints, 123),
+                                .endpoint = config->endpoints,
+                                .config = config,
+                                .group_id = 123 };
+  const struct rg_turn turn = { .size = sizeof turn,
+                                .kind = kind,
+                                .group_id = { "123", 3 },
+                                .schema = { schema, strlen(schema) } };
+  const struct rg_job_input input = { .view = &view, .turn = &turn, .text = span_of(text) };
+  struct rg_job *job = rg_job_new(&input, why);
+  rg_config_release(config);
+  arena_done(&arena);
+  if (!job) return NULL;
+  const struct rg_peer peer = { .profile = ob_profiles[OB_NAPCAT], .known = true };
+  cr_assert(rg_job_fit(job, &peer));
+  rg_job_judge(job);
+  return job;
+}
+
+Test(turn, documents_in_a_schema)
+{
+  static const char own[] =
+      "groups:\n  default:\n    output: schema\n    output_schema: data/answer.schema.json\n";
+  static const char observe[] = "groups:\n  default:\n    mode: observe\n";
+  static const char text[] = "groups:\n  default:\n    output: text\n";
+  static const struct {
+    const char *label, *rest, *schema;
+    int32_t kind;
+    const char *text;
+    enum rg_course course;
+    enum schema_code code;
+    const char *path, *document; /* NULL: none */
+  } rows[] = {
+    { "the turn's", "", MOOD, RG_KIND_ANSWER, "{\"mood\":\"good\"}", RG_COURSE_DELIVER, SCHEMA_OK,
+      "", "{\"mood\":\"good\"}" },
+    { "white space is kept", "", MOOD, RG_KIND_ANSWER, " {\"mood\" : \"bad\"}\n", RG_COURSE_DELIVER,
+      SCHEMA_OK, "", " {\"mood\" : \"bad\"}\n" },
+    { "another value", "", MOOD, RG_KIND_ANSWER, "{\"mood\":\"so so\"}", RG_COURSE_REFUSED,
+      SCHEMA_EINVALIDJSON, "$.mood", NULL },
+    { "a key too many", "", MOOD, RG_KIND_ANSWER, "{\"mood\":\"bad\",\"x\":1}", RG_COURSE_REFUSED,
+      SCHEMA_EINVALIDJSON, "$", NULL },
+    { "a fence", "", MOOD, RG_KIND_ANSWER, "```json\n{\"mood\":\"bad\"}\n```", RG_COURSE_REFUSED,
+      SCHEMA_EINVALIDJSON, "$", NULL },
+    { "prose", "", MOOD, RG_KIND_ANSWER, "good", RG_COURSE_REFUSED, SCHEMA_EINVALIDJSON, "$",
+      NULL },
+    { "a structured reply", "", MOOD, RG_KIND_ANSWER, REPLY(TEXT("hi")), RG_COURSE_REFUSED,
+      SCHEMA_EINVALIDJSON, "$", NULL },
+    { "nothing", "", MOOD, RG_KIND_ANSWER, "", RG_COURSE_REFUSED, SCHEMA_EINVALIDJSON, "$", NULL },
+    { "cut", "", MOOD, RG_KIND_ANSWER, "{\"mood\":\"go", RG_COURSE_REFUSED, SCHEMA_EINVALIDJSON,
+      "$", NULL },
+    { "the group's", own, "", RG_KIND_ANSWER, "{\"answer\":\"yes\"}", RG_COURSE_DELIVER, SCHEMA_OK,
+      "", "{\"answer\":\"yes\"}" },
+    { "the group's beats the turn's", own, MOOD, RG_KIND_ANSWER, "{\"mood\":\"good\"}",
+      RG_COURSE_REFUSED, SCHEMA_EINVALIDJSON, "$", NULL },
+    { "the turn's beats text", text, MOOD, RG_KIND_ANSWER, "{\"mood\":\"good\"}", RG_COURSE_DELIVER,
+      SCHEMA_OK, "", "{\"mood\":\"good\"}" },
+    { "a notice is words", own, "", RG_KIND_NOTICE, "hi", RG_COURSE_DELIVER, SCHEMA_OK, "", NULL },
+    { "watched", observe, MOOD, RG_KIND_ANSWER, "hi", RG_COURSE_DELIVER, SCHEMA_EINVALIDJSON, "$",
+      NULL },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct rg_job *job =
+        job_with_schema(rows[i].rest, rows[i].schema, rows[i].kind, rows[i].text, NULL);
+    struct buf result;
+    cr_assert(job, "%s", rows[i].label);
+    cr_expect_eq(job->course, rows[i].course, "%s: course %d", rows[i].label, job->course);
+    cr_expect_eq(job->error.code, rows[i].code, "%s: %s", rows[i].label,
+                 schema_code_word(job->error.code));
+    cr_expect_str_eq(job->error.path, rows[i].path, "%s: %s", rows[i].label, job->error.path);
+    buf_init(&result, 1 << 20);
+    cr_expect(rg_job_write_report(job, &result));
+    struct arena arena;
+    struct schema_node *tree;
+    arena_init(&arena, 1 << 22);
+    cr_assert_eq(schema_tree_read(buf_span(&result), 512, &arena, &tree, NULL), SCHEMA_OK);
+    struct span document = schema_tree_string(schema_tree_get(tree, "document"));
+    cr_expect(rows[i].document ? span_is(document, rows[i].document) : !document.ptr, "%s: %.*s",
+              rows[i].label, (int)document.len, document.ptr);
+    arena_done(&arena);
+    buf_done(&result);
+    rg_job_free(job);
+  }
+}
+
+Test(turn, a_document_is_seen_as_one_text_without_secrets)
+{
+  static const char schema[] = OBJECT("\"a\":{\"type\":\"string\"}", "\"a\"");
+  static const char document[] = "{\"a\":\"sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD\"}";
+  struct rg_job *job = job_with_schema("", schema, RG_KIND_ANSWER, document, NULL);
+  cr_assert_eq(job->plan.count, 1);
+  struct span p = job->plan.steps[0].params;
+  cr_expect(span_find(p, SPAN("sk-proj-***")) < p.len, "%.*s", (int)p.len, p.ptr);
+  cr_expect_eq(span_find(p, SPAN("abcdefgh")), p.len);
+  cr_expect(span_is(job->document, document), "the host gets it as it came");
+  rg_job_free(job);
+}
+
+Test(turn, a_schema_is_checked_when_it_is_set)
+{
+  static const struct {
+    const char *schema, *why;
+  } rows[] = {
+    { "{\"type\":\"array\"}", "object" },
+    { "{\"type\":\"object\"", "line 1, column" },
+    { OBJECT("\"a\":{\"type\":\"string\",\"pattern\":\"x\"}", "\"a\""), "$.a: " },
+    { OBJECT("\"a\":{\"type\":\"string\"}", ""), "$" },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct buf why;
+    buf_init(&why, 1024);
+    cr_expect_null(job_with_schema("", rows[i].schema, RG_KIND_ANSWER, "{}", &why), "row %zu", i);
+    cr_expect(span_find(buf_span(&why), span_of(rows[i].why)) < why.len, "row %zu: %.*s", i,
+              (int)why.len, why.ptr);
+    buf_done(&why);
+  }
+}
+
+Test(turn, the_contract_is_that_of_the_output)
+{
+  static const struct {
+    const char *rest, *schema, *has, *instruction, *lacks;
+  } rows[] = {
+    { "", "", "\"messages\"", "messages", "[[reply" },
+    { RICH(""), "", "\"messages\"", "[[reply_to_current]]", "MEDIA:" },
+    { "", MOOD, MOOD, MOOD, "messages" },
+    { "groups:\n  default:\n    output: text\n", "", NULL, NULL, "messages" },
+    { RICH(", media_lines: true") "    output: text\n", "", NULL, "MEDIA:", "messages" },
+    { RICH(", markdown_images: true") "    output: text\n", "", NULL, "![", "MEDIA:" },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct rg_job *job = job_with_schema(rows[i].rest, rows[i].schema, RG_KIND_ANSWER, "x", NULL);
+    struct buf schema, text;
+    buf_init(&schema, 1 << 20);
+    buf_init(&text, 1 << 20);
+    cr_expect(rg_job_write_contract(job, &schema, &text));
+    struct span s = buf_span(&schema), t = buf_span(&text);
+    cr_expect(rows[i].has ? span_find(s, span_of(rows[i].has)) < s.len : s.len == 0, "row %zu", i);
+    cr_expect(rows[i].instruction ? span_find(t, span_of(rows[i].instruction)) < t.len : t.len == 0,
+              "row %zu: %.*s", i, (int)t.len, t.ptr);
+    cr_expect_eq(span_find(t, span_of(rows[i].lacks)), t.len, "row %zu: %.*s", i, (int)t.len,
+                 t.ptr);
+    buf_done(&text);
+    buf_done(&schema);
     rg_job_free(job);
   }
 }
