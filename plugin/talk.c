@@ -135,14 +135,18 @@ bool rg_talk_halve(struct rg_said *said, size_t *count)
 {
   size_t last = *count, all = 0, gone = 0, n = 0;
   while (last > 0 && said[last - 1].by != RG_SAID_USER) last--;
-  for (size_t i = 0; i < last; i++) all += said[i].text.len;
-  if (last == 0) return false;
-  for (; n + 1 < last && gone + said[n].text.len <= all / 2; n++) gone += said[n].text.len;
-  while (n + 1 < last && said[n].by != RG_SAID_USER) gone += said[n++].text.len;
+  if (last-- == 0) return false;
+  for (size_t i = 0; i <= last; i++) all += said[i].text.len;
+  for (; n < last && gone + said[n].text.len <= all / 2; n++) gone += said[n].text.len;
+  for (; n < last && said[n].by != RG_SAID_USER; n++) gone += said[n].text.len;
   if (gone < all / 2) gone += cut_lines(&said[n].text, all / 2 - gone);
+  if (gone == 0) { /* the first turn is one long line */
+    for (n = n < last ? 1 : 0; n < last && said[n].by != RG_SAID_USER;) n++;
+    if (n == 0) return false;
+  }
   memmove(said, said + n, (*count - n) * sizeof *said);
   *count -= n;
-  return gone > 0;
+  return true;
 }
 
 void rg_talk_text(const struct schema_node *message, struct buf *out)

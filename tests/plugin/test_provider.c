@@ -247,3 +247,159 @@ Test(provider, an_answer_with_too_many_calls_is_bounded)
   buf_done(&b);
   arena_done(&arena);
 }
+
+/* ---- pictures ---- */
+
+static const struct {
+  const char *dialect, *part;
+} sights[] = {
+  { "openai",
+    "\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,AAAA\"}},"
+    "{\"type\":\"text\",\"text\":\"what is it?\"}]" },
+  { "mistral", "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,AAAA\"}}" },
+  { "anthropic",
+    "\"content\":[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\","
+    "\"data\":\"AAAA\"}},{\"type\":\"text\",\"text\":\"what is it?\"}]" },
+  { "gemini", "\"parts\":[{\"inlineData\":{\"mimeType\":\"image/"
+              "png\",\"data\":\"AAAA\"}},{\"text\":\"what is it?\"}]" },
+  { "ollama", "\"content\":\"what is it?\",\"images\":[\"AAAA\"]" },
+};
+
+Test(provider, models_that_see_are_shown_pictures)
+{
+  const struct rg_picture picture = { SPAN("image/png"), SPAN("AAAA") };
+  const struct rg_said said = {
+    .by = RG_SAID_USER, .text = SPAN("what is it?"), .pictures = &picture, .picture_count = 1
+  };
+  for (size_t i = 0; i < sizeof sights / sizeof *sights; i++)
+    for (int sees = 0; sees < 2; sees++) {
+      struct arena arena;
+      struct rg_provider_call c;
+      struct schema_node *tree;
+      arena_init(&arena, 1 << 20);
+      const struct rg_provider config = { .dialect = span_of(sights[i].dialect),
+                                          .model = SPAN("m"),
+                                          .max_tokens = 99,
+                                          .images = sees == 1 };
+      const struct rg_ask ask = { .config = &config, .said = &said, .said_count = 1 };
+      cr_assert(rg_provider_write(&ask, &arena, &c));
+      cr_expect_eq(schema_tree_read(c.body, SCHEMA_DEPTH_SCHEMA, &arena, &tree, NULL), SCHEMA_OK);
+      cr_expect_eq(holds(c.body, sights[i].part), sees, "%s: %.*s", sights[i].dialect,
+                   (int)c.body.len, c.body.ptr);
+      cr_expect_eq(holds(c.body, "AAAA"), sees, "%s", sights[i].dialect);
+      arena_done(&arena);
+    }
+}
+
+/* ---- where requests go ---- */
+
+static const struct {
+  const char *dialect, *base, *version, *url;
+  bool stream;
+} addresses[] = {
+  { "azure", "https://r.openai.azure.com", "2024-10-21",
+    "https://r.openai.azure.com/openai/deployments/m/chat/completions?api-version=2024-10-21",
+    false },
+  { "azure", "https://r.openai.azure.com/openai/v1/", "2024-10-21",
+    "https://r.openai.azure.com/openai/deployments/m/chat/completions?api-version=2024-10-21",
+    true },
+  { "azure", "https://r.openai.azure.com/openai", "preview",
+    "https://r.openai.azure.com/openai/deployments/m/chat/completions?api-version=preview", false },
+  { "openai", "http://h/v1", "2024-10-21", "http://h/v1/chat/completions", false },
+  { "gemini_vertex",
+    "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/"
+    "publishers/google",
+    "",
+    "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/"
+    "publishers/google"
+    "/models/m:streamGenerateContent?alt=sse",
+    true },
+};
+
+Test(provider, addresses)
+{
+  for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+    struct arena arena;
+    struct rg_provider_call c;
+    arena_init(&arena, 1 << 20);
+    const struct rg_said said = { .by = RG_SAID_USER, .text = SPAN("x") };
+    const struct rg_provider config = { .dialect = span_of(addresses[i].dialect),
+                                        .base_url = span_of(addresses[i].base),
+                                        .api_version = span_of(addresses[i].version),
+                                        .model = SPAN("m"),
+                                        .stream = addresses[i].stream,
+                                        .max_tokens = 99 };
+    const struct rg_ask ask = { .config = &config, .said = &said, .said_count = 1 };
+    cr_assert(rg_provider_write(&ask, &arena, &c));
+    cr_expect_str_eq(c.url, addresses[i].url);
+    arena_done(&arena);
+  }
+}
+
+/* ---- answers that are calls, errors that are questions too long ---- */
+
+static const struct {
+  const char *dialect, *body, *text;
+  size_t calls;
+} answer_calls[] = {
+  { "openai",
+    "{\"choices\":[{\"finish_reason\":\"tool_calls\",\"message\":{\"content\":null,\"tool_calls\":["
+    "{\"id\":\"c\","
+    "\"function\":{\"name\":\"json\",\"arguments\":\"{\\\"messages\\\":[}\"}}]}}]}",
+    "{\"messages\":[}", 0 },
+  { "openai",
+    "{\"choices\":[{\"message\":{\"content\":\"aside\",\"tool_calls\":[{\"function\":{\"name\":"
+    "\"find_member\"}},"
+    "{\"function\":{\"name\":\"response\",\"arguments\":{\"messages\":[]}}}]}}]}",
+    "{\"messages\":[]}", 0 },
+  { "anthropic",
+    "{\"content\":[{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"response\",\"input\":{"
+    "\"messages\":[]}}],"
+    "\"stop_reason\":\"tool_use\"}",
+    "{\"messages\":[]}", 0 },
+  { "openai",
+    "{\"choices\":[{\"message\":{\"content\":\"aside\",\"tool_calls\":[{\"function\":{\"name\":"
+    "\"Json\"}}]}}]}",
+    "aside", 1 },
+};
+
+Test(provider, a_call_named_like_the_response_is_the_answer)
+{
+  for (size_t i = 0; i < sizeof answer_calls / sizeof *answer_calls; i++) {
+    struct arena arena;
+    struct rg_provider_answer a;
+    arena_init(&arena, 1 << 20);
+    const struct rg_provider config = { .dialect = span_of(answer_calls[i].dialect) };
+    cr_assert(rg_provider_read(&config, span_of(answer_calls[i].body), &arena, &a));
+    cr_expect_eq(a.call_count, answer_calls[i].calls, "row %zu", i);
+    cr_expect_eq(a.said.tool_round, answer_calls[i].calls > 0, "row %zu", i);
+    cr_expect(span_is(a.said.text, answer_calls[i].text), "row %zu: %.*s", i, (int)a.said.text.len,
+              a.said.text.ptr);
+    arena_done(&arena);
+  }
+}
+
+static const struct {
+  const char *body;
+  bool overflow;
+} errors[] = {
+  { "{\"error\":{\"message\":\"This model's Maximum Context length is 8192 tokens\",\"code\":"
+    "\"context_length_exceeded\"}}",
+    true },
+  { "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too "
+    "long: 2 > 1\"}}",
+    true },
+  { "{\"error\":{\"code\":400,\"message\":\"The input token count (9) exceeds the maximum number "
+    "of tokens allowed (1).\"}}",
+    true },
+  { "{\"error\":\"model not found\"}", false },
+  { "", false },
+};
+
+Test(provider, questions_that_are_too_long)
+{
+  for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+    cr_expect_eq(rg_provider_is_overflow(span_of(errors[i].body)), errors[i].overflow, "row %zu",
+                 i);
+  cr_expect_not(rg_provider_is_overflow((struct span) { NULL, 0 }));
+}

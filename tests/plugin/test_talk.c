@@ -185,3 +185,97 @@ Test(chat, budgets_by_name)
   cr_expect_eq(rg_budget_spent(a), 0, "yesterday's do not count");
   rg_budgets_free(list);
 }
+
+/* ---- a question that is too long ---- */
+
+static const struct {
+  const char *before,
+      *after; /* U and M begin turns of people and of the model, T a tool's result */
+} halves[] = {
+  { "Uaaaa\nbbbb\ncccc\ndddd\n", "Ucccc\ndddd\n" },
+  { "Uaaaa\n", "" },
+  { "U", "" },
+  { "Uaa\nbb\n|Mxxxx|Ucc\ndd\n", "Ucc\ndd\n" },
+  { "Uaaaaaaaa\n|Mx|Uc\n", "Uc\n" },
+  { "Ua\n|Mx|Ucccc\ndddd\neeee\nffff\n", "Ueeee\nffff\n" },
+  { "Uaaaa\nbbbb\n|Mcalls|Tresult", "Ubbbb\n|Mcalls|Tresult" },
+  { "Uone line that nothing can be left out of\n|Mcalls|Tresult", "" },
+};
+
+static size_t said_of(char *text, struct rg_said *ret)
+{
+  size_t n = 0;
+  for (char *part = strtok(text, "|"); part; part = strtok(NULL, "|"))
+    ret[n++] = (struct rg_said) { .by = part[0] == 'U'   ? RG_SAID_USER
+                                        : part[0] == 'M' ? RG_SAID_MODEL
+                                                         : RG_SAID_TOOL,
+                                  .text = span_of(part + 1) };
+  return n;
+}
+
+Test(talk, its_older_half_can_be_left_out)
+{
+  for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+    char text[128], found[128] = "";
+    struct rg_said said[8];
+    snprintf(text, sizeof text, "%s", halves[i].before);
+    size_t n = said_of(text, said);
+    bool done = rg_talk_halve(said, &n);
+    cr_expect_eq(done, halves[i].after[0] != 0, "row %zu", i);
+    for (size_t k = 0; k < n; k++)
+      snprintf(found + strlen(found), sizeof found - strlen(found), "%s%c%.*s", k > 0 ? "|" : "",
+               "UMT"[said[k].by], (int)said[k].text.len, said[k].text.ptr);
+    if (done) cr_expect_str_eq(found, halves[i].after, "row %zu: %s", i, found);
+  }
+}
+
+/* ---- pictures ---- */
+
+static struct span addresses_in(const char *message, struct buf *out, struct arena *arena)
+{
+  struct schema_node *tree;
+  cr_assert_eq(schema_tree_read(span_of(message), 64, arena, &tree, NULL), SCHEMA_OK);
+  buf_clear(out);
+  rg_talk_addresses(tree, out);
+  return buf_span(out);
+}
+
+Test(talk, pictures_are_remembered_by_their_addresses)
+{
+  struct rg_talk t = { .count = 0 };
+  struct rg_talk_picture found[4];
+  struct arena arena;
+  struct buf out;
+  arena_init(&arena, 1 << 20);
+  buf_init(&out, 1 << 20);
+  cr_expect(span_is(
+      addresses_in("[{\"type\":\"image\",\"data\":{\"file\":\"a.png\",\"url\":\"http://h/a\"}},"
+                   "{\"type\":\"text\",\"data\":{\"text\":\"http://h/t\"}},"
+                   "{\"type\":\"image\",\"data\":{\"file\":\"https://h/b\"}},"
+                   "{\"type\":\"image\",\"data\":{\"file\":\"file:///etc/passwd\"}},"
+                   "{\"type\":\"image\",\"data\":{\"url\":\"http://h/\\nx\"}},"
+                   "{\"type\":\"image\"},7]",
+                   &out, &arena),
+      "http://h/a\nhttps://h/b\n"));
+  const struct rg_talk_line two = { .sender_id = SPAN("5"),
+                                    .message_id = SPAN("2"),
+                                    .text = SPAN("[image]"),
+                                    .pictures = SPAN("http://h/a\nhttps://h/b\n") };
+  const struct rg_talk_line one = { .sender_id = SPAN("5"),
+                                    .message_id = SPAN("4"),
+                                    .text = SPAN("[image]"),
+                                    .pictures = SPAN("http://h/c\n") };
+  rg_talk_add(&t, &two);
+  add(&t, "5", "3", "words", false);
+  rg_talk_add(&t, &one);
+  cr_assert_eq(rg_talk_pictures(&t, 20, 2, &arena, found), 2);
+  cr_expect(span_is(found[0].url, "https://h/b") && span_is(found[0].message_id, "2"));
+  cr_expect(span_is(found[1].url, "http://h/c") && span_is(found[1].message_id, "4"));
+  cr_expect_eq(rg_talk_pictures(&t, 20, 4, &arena, found), 3);
+  cr_expect_eq(rg_talk_pictures(&t, 2, 4, &arena, found), 1, "only those of the lines shown");
+  cr_expect_eq(rg_talk_pictures(&t, 20, 0, &arena, found), 0);
+  rg_talk_done(&t);
+  cr_expect_eq(rg_talk_pictures(&t, 20, 4, &arena, found), 0);
+  buf_done(&out);
+  arena_done(&arena);
+}
