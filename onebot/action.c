@@ -656,6 +656,7 @@ void ob_action_judge(const struct ob_profile *profile, const struct ob_action_se
       break;
     }
   }
+  ret->keyboard = j.in.keyboard;
   ob_compose_done(&j.in.reaction);
   if (arena->failed) drop(&j, SCHEMA_ENOMEM, NULL, "no memory");
 }

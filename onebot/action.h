@@ -75,6 +75,7 @@ struct ob_action_judgement {
   /* OB_REPLACE of a message that was nothing but a model's reply (and what it quotes): its text,
    * for who delivers replies better than the plan says it; else empty */
   struct span reply_text;
+  const struct schema_segment *keyboard; /* the last that such texts held; NULL: none */
 };
 
 const char *ob_action_verdict_word(enum ob_action_verdict verdict);

@@ -209,6 +209,14 @@ static bool may_hold_reply(struct span text)
                    span_find(text, SPAN("segments")) < text.len);
 }
 
+static void find_keyboard(struct ob_inspect *in, const struct schema_reply *reply)
+{
+  for (size_t i = 0; i < reply->count; i++)
+    for (size_t j = 0; j < reply->messages[i].count; j++)
+      if (reply->messages[i].segments[j].type == SCHEMA_KEYBOARD)
+        in->keyboard = &reply->messages[i].segments[j];
+}
+
 /* Judges a run as a model's answer. *rethandled: it was a reply and is composed. False: refused. */
 static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c, bool *rethandled)
 {
@@ -238,6 +246,7 @@ static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c
                              "holds a structured reply that is not valid");
   *rethandled = true;
   in->unwrapped = text;
+  find_keyboard(in, &judged->reply);
   return compose_reply(in, &judged->reply, c);
 }
 

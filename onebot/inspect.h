@@ -25,9 +25,10 @@ struct ob_inspect {
   const struct ob_action_settings *settings;
   struct ob_target target;
   struct arena *arena;
-  bool changed;               /* something differs from what the framework sent */
-  size_t parts;               /* of the message: runs of text and other segments, quotes aside */
-  struct span unwrapped;      /* the run that was a model's reply; empty: none */
+  bool changed;          /* something differs from what the framework sent */
+  size_t parts;          /* of the message: runs of text and other segments, quotes aside */
+  struct span unwrapped; /* the run that was a model's reply; empty: none */
+  const struct schema_segment *keyboard; /* the last of such replies; NULL: none */
   struct ob_compose reaction; /* of a reply that was in a text: it comes before everything */
   struct span answers;        /* the message to react to; empty: none */
   struct ob_inspect_place place;

@@ -141,6 +141,52 @@ static void write_refusal(struct schema_writer *w, const struct ob_action_judgem
   schema_write_object_end(w);
 }
 
+/* What a number of people will mean: the host sends the keyboard, so that no delivery of ours
+ * remembers it. */
+struct keyboard_on_its_way {
+  struct rg_gate *gate;
+  struct rg_account *account;
+  struct rg_keyboard keyboard;
+  bool group;
+  char id[RG_ID_MAX];
+};
+
+static void keyboard_arrives(void *arg)
+{
+  struct keyboard_on_its_way *k = arg;
+  struct rg_gate *gate = k->gate;
+  pthread_mutex_lock(&gate->mu);
+  struct rg_conversation *c =
+      rg_conversation_get(&gate->conversations, k->account, k->group, span_of(k->id));
+  pthread_mutex_unlock(&gate->mu);
+  struct rg_keyboard *old = c ? &c->keyboard : &k->keyboard;
+  rg_keyboard_forget(old);
+  if (c) {
+    c->keyboard = k->keyboard;
+    gate->keyboards_until_ms = k->keyboard.until_ms;
+  }
+  free(k);
+}
+
+static void pass_keyboard_on(struct rg_gate *gate, struct rg_account *account,
+                             const struct rg_judged *j)
+{
+  const struct ob_target *to = &j->action.target;
+  struct span id = to->group_id.len > 0 ? to->group_id : to->user_id;
+  if (!j->judgement.keyboard || id.len == 0 || id.len >= RG_ID_MAX) return;
+  struct keyboard_on_its_way *k = calloc(1, sizeof *k);
+  if (!k) return;
+  k->gate = gate;
+  k->account = account;
+  k->group = to->group_id.len > 0;
+  memcpy(k->id, id.ptr, id.len);
+  struct span asked = j->view.group->answer_by == RG_ANSWER_ASKED ? j->sender_id : SPAN("");
+  bool kept = rg_keyboard_remember(&k->keyboard, j->judgement.keyboard, asked, ob_now_ms());
+  if (kept && k->keyboard.count > 0 && ob_service_post(gate->service, keyboard_arrives, k)) return;
+  rg_keyboard_forget(&k->keyboard);
+  free(k);
+}
+
 static void log_drop(struct rg_gate *gate, const struct rg_account *account,
                      const struct rg_judged *j)
 {
@@ -165,7 +211,10 @@ int32_t rg_gate_outbound(struct rg_gate *gate, struct rg_bytes endpoint, struct 
   buf_init(&out, EDIT_MAX);
   rg_judge_action(gate, account, (struct span) { action.ptr, action.len }, &arena, &judged);
   *edit = (struct rg_buf) { .ptr = NULL };
-  if (judged.judgement.verdict == OB_REPLACE) write_steps(&w, &judged);
+  if (judged.judgement.verdict == OB_REPLACE) {
+    write_steps(&w, &judged);
+    pass_keyboard_on(gate, account, &judged);
+  }
   if (judged.judgement.verdict == OB_DROP) write_refusal(&w, &judged.judgement);
   if (judged.observed || judged.judgement.verdict == OB_DROP) log_drop(gate, account, &judged);
   *verdict = judged.judgement.verdict == OB_REPLACE ? RG_REPLACE

@@ -195,6 +195,36 @@ Test(hosted, inbound_takes_commands_out_and_remembers_mentions)
   host_close(&h);
 }
 
+Test(hosted, a_number_answers_a_keyboard_that_the_host_sends)
+{
+  int32_t verdict = -1;
+  struct rg_buf edit;
+  struct host h;
+  host_open(&h, "mention_all: false");
+  static const char reply[] =
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"{\\\"messages\\\":"
+      "[{\\\"segments\\\":[{\\\"type\\\":\\\"text\\\",\\\"data\\\":{\\\"text\\\":\\\"Well?\\\"}},"
+      "{\\\"type\\\":\\\"keyboard\\\",\\\"data\\\":{\\\"rows\\\":[[{\\\"label\\\":\\\"Yes\\\","
+      "\\\"payload\\\":\\\"tea please\\\"}]]}}]}],\\\"reaction\\\":\\\"\\\"}\"}}";
+  cr_assert_eq(rg_gate_outbound(h.gate, bytes(""), bytes(reply), &verdict, &edit), RG_OK);
+  cr_expect_eq(verdict, RG_REPLACE);
+  rg_gate_release(&edit);
+  static const struct {
+    const char *event;
+    int32_t verdict;
+  } rows[] = {
+    { GROUP_EVENT("10002", "member", " 2"), RG_PASS },
+    { GROUP_EVENT("10002", "member", " 1"), RG_REPLACE },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    cr_assert_eq(rg_gate_inbound(h.gate, bytes(""), bytes(rows[i].event), &verdict, &edit), RG_OK);
+    cr_expect_eq(verdict, rows[i].verdict, "row %zu: %d", i, verdict);
+    cr_expect(!edit.ptr || strstr(edit.ptr, "tea please"), "%s", edit.ptr);
+    rg_gate_release(&edit);
+  }
+  host_close(&h);
+}
+
 Test(hosted, turns_go_through_the_hosts_send)
 {
   struct host h;
