@@ -136,10 +136,13 @@ describe('Koishi with the shim', () => {
   test('a number answers a keyboard, as if the bot were mentioned', async () => {
     await fresh();
     await s.say('keys');
-    await s.say('model keys');
-    await until('the keyboard', () => k.of('result').length);
+    await until('the keyboard', () => k.of('ids').length);
     await s.say('1');
     await until('the payload', () => k.of('middleware').includes('tea please'));
+    await s.say('model keys');
+    await until('the keyboard', () => k.of('result').length);
+    await s.say('2');
+    await until('the payload', () => k.of('middleware').includes('no'));
     assert.equal(k.of('heard').some((c) => c === '1'), false);
   });
 

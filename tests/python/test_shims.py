@@ -207,10 +207,13 @@ class NoneBotRuns(NoneBot):
         await self.connect()
         keyboard = {"type": "keyboard", "data": {"rows": [[{"label": "Yes", "payload": "yes, please"}, {"label": "No", "payload": "no"}]]}}
         reply = json.dumps({"messages": [{"segments": [{"type": "text", "data": {"text": "Well?"}}, keyboard]}], "reaction": ""})
+        await self.say(reply)
+        tapped = await self.hear(event("1", mention=False))
+        self.assertEqual((tapped.message.plain(), tapped.to_me), ("yes, please", True))
         result = await self.shim.reply(self.bot, self.v11.Event(**event("ask")), reply)
         self.assertEqual(result["result"], "delivered", result)
-        tapped = await self.hear(event("1", mention=False))
-        self.assertEqual(tapped.message.plain(), "yes, please")
+        tapped = await self.hear(event("2", mention=False))
+        self.assertEqual(tapped.message.plain(), "no")
 
     async def test_a_plugin_hands_over_what_its_model_answered(self):
         await self.connect()
