@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "onebot/sight.h"
 #include "schema/tree.h"
 
 enum {
@@ -60,8 +61,9 @@ struct ob_link {
   uint64_t serial, ticket; /* ticket: of the last frame */
   uint64_t timer_due_ms;   /* of calls_timer, where it is armed */
   struct ob_timer calls_timer;
-  struct arena arena; /* of the frame that is being read */
-  char why[256];      /* of the last state */
+  struct arena arena;           /* of the frame that is being read */
+  const struct ob_sight *sight; /* of the event that is handed up; else NULL */
+  char why[256];                /* of the last state */
 };
 
 static struct ob_link *link_of(struct ob_timer *t, size_t offset)
@@ -343,6 +345,11 @@ size_t ob_link_waiting(const struct ob_link *l)
   return l->wire ? (size_t)(l->carrier->queued(l->wire) - l->carrier->handed(l->wire)) : 0;
 }
 
+const struct ob_sight *ob_link_sight(const struct ob_link *l)
+{
+  return l->sight;
+}
+
 uint64_t ob_link_ticket(const struct ob_link *l)
 {
   return l->ticket;
@@ -420,63 +427,6 @@ static void heartbeat_seen(struct ob_link *l, uint64_t interval_ms)
 
 /* ---- frames ---- */
 
-/* What the top level of a frame says. Spans live in the frame and the arena. */
-struct sight {
-  bool has_post_type, has_status, echo_is_string;
-  struct span echo, stream, data, meta_event, self_id, interval, retcode;
-  struct span echo_raw; /* its bytes in the frame */
-};
-
-static struct span *member_of(struct sight *s, struct span key)
-{
-  static const struct {
-    const char *key;
-    size_t offset;
-  } members[] = {
-    { "echo", offsetof(struct sight, echo) },
-    { "retcode", offsetof(struct sight, retcode) },
-    { "data", offsetof(struct sight, data) },
-    { "stream", offsetof(struct sight, stream) },
-    { "self_id", offsetof(struct sight, self_id) },
-    { "meta_event_type", offsetof(struct sight, meta_event) },
-    { "interval", offsetof(struct sight, interval) },
-  };
-  for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-    if (span_is(key, members[i].key)) return (struct span *)(void *)((char *)s + members[i].offset);
-  return NULL;
-}
-
-/* Reads the whole frame strictly and keeps what is wanted of its top level. */
-static bool look_at(struct ob_link *l, struct span text, struct sight *s,
-                    struct schema_error *error)
-{
-  struct schema_json r;
-  schema_json_init(&r, text, &l->arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
-  *s = (struct sight) { 0 };
-  enum schema_token token = schema_json_next(&r);
-  if (token != SCHEMA_JSON_OBJECT) goto wrong;
-  while ((token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {
-    struct span key = r.text, *member = member_of(s, key);
-    s->has_post_type |= span_is(key, "post_type");
-    s->has_status |= span_is(key, "status");
-    token = schema_json_next(&r);
-    size_t from = r.at;
-    if (member) {
-      bool scalar = token == SCHEMA_JSON_STRING || token == SCHEMA_JSON_NUMBER;
-      *member = scalar ? r.text : (struct span) { NULL, 0 };
-      if (member == &s->echo) s->echo_is_string = token == SCHEMA_JSON_STRING;
-    }
-    if (!schema_json_skip(&r, token)) goto wrong;
-    struct span raw = { text.ptr + from, schema_json_offset(&r) - from };
-    if (member == &s->data) s->data = raw;
-    if (member == &s->echo) s->echo_raw = raw;
-  }
-  if (token == SCHEMA_JSON_OBJECT_END && schema_json_next(&r) == SCHEMA_JSON_END) return true;
-wrong:
-  *error = r.error;
-  return false;
-}
-
 static uint64_t number_of(struct span digits)
 {
   uint64_t n = 0;
@@ -489,7 +439,7 @@ static uint64_t number_of(struct span digits)
 
 /* Whether more replies with this echo follow: NapCat's streams end with data.type "response" or
  * "error". */
-static bool more_follows(struct ob_link *l, const struct sight *s)
+static bool more_follows(struct ob_link *l, const struct ob_sight *s)
 {
   if (!span_is(s->stream, "stream-action")) return false;
   struct schema_node *data;
@@ -513,16 +463,20 @@ static void set_self_id(struct ob_link *l, struct span id)
   l->self_id[id.len] = 0;
 }
 
-static void take_event(struct ob_link *l, const struct sight *s, struct span text)
+static void take_event(struct ob_link *l, const struct ob_sight *s, struct span text)
 {
   set_self_id(l, s->self_id);
   if (span_is(s->meta_event, "heartbeat") && s->interval.len)
     heartbeat_seen(l, number_of(s->interval));
   if (s->has_post_type) prove(l);
-  if (!l->closed && l->options.on.event) l->options.on.event(l->options.on.ctx, text);
+  if (l->closed || !l->options.on.event) return;
+  l->sight = s;
+  l->options.on.event(l->options.on.ctx, text);
+  l->sight = NULL;
 }
 
-static void take_response(struct ob_link *l, const struct sight *s, size_t slot, struct span text)
+static void take_response(struct ob_link *l, const struct ob_sight *s, size_t slot,
+                          struct span text)
 {
   struct ob_answer answer = { .kind = OB_ANSWER_RESPONSE, .json = text, .echo = s->echo_raw };
   if (more_follows(l, s)) {
@@ -537,14 +491,14 @@ static void take_response(struct ob_link *l, const struct sight *s, size_t slot,
 }
 
 /* The word of NapCat and LLBot, before they close, that the token is wrong. */
-static bool is_refusal(const struct sight *s)
+static bool is_refusal(const struct ob_sight *s)
 {
   return !s->has_post_type && (span_is(s->retcode, "1403") || span_is(s->retcode, "1401"));
 }
 
 /* A response that belongs to no call: the peer's complaint about a request (echo null), or one that
  * came too late. */
-static void take_stray(struct ob_link *l, const struct sight *s)
+static void take_stray(struct ob_link *l, const struct ob_sight *s)
 {
   struct ob_service *service = l->options.service;
   if (s->echo_is_string && s->echo.len == ECHO_LEN && span_starts(s->echo, SPAN("rg"))) {
@@ -559,7 +513,7 @@ static void take_stray(struct ob_link *l, const struct sight *s)
   }
 }
 
-static void take_sound(struct ob_link *l, const struct sight *s, struct span text)
+static void take_sound(struct ob_link *l, const struct ob_sight *s, struct span text)
 {
   size_t slot = s->echo_is_string ? echo_slot(l, s->echo) : SIZE_MAX;
   if (!l->proven && is_refusal(s)) {
@@ -577,9 +531,9 @@ static void take_sound(struct ob_link *l, const struct sight *s, struct span tex
 void ob_link_take(struct ob_link *l, struct span text)
 {
   if (l->closed || !l->wire) return;
-  struct sight s;
+  struct ob_sight s;
   struct schema_error error = { .code = SCHEMA_OK };
-  if (!look_at(l, text, &s, &error)) {
+  if (!ob_sight_read(text, &l->arena, &s, &error)) {
     if (l->faults++ < FAULTS_LOGGED)
       ob_service_log(l->options.service, OB_LOG_WARN,
                      "%s: a frame of %zu bytes is skipped: no JSON object (%s at byte %zu)",
@@ -682,11 +636,17 @@ void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
   l->pinged_ms = 0;
   l->profile = NULL;
   l->self_id[0] = l->version[0] = 0;
+  if (l->options.self_id)
+    snprintf(l->self_id, sizeof l->self_id, "%u", (unsigned)l->options.self_id);
   set_self_id(l, self_id);
   l->heartbeat_ms = l->faults = 0;
   l->heard_ms = ob_now_ms();
   arm_watch(l, 0);
   tell(l, OB_LINK_OPEN, "connected");
+  if (l->options.profile && l->options.self_id) { /* all that is needed is known */
+    l->version_known = l->login_known = true;
+    return;
+  }
   probe(l);
   if (l->options.patient && !l->closed)
     ob_timer_set(l->options.service, &l->probes, l->options.probe_ms, on_probe);

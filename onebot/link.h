@@ -6,6 +6,7 @@
 
 #include "onebot/profile.h"
 #include "onebot/service.h"
+#include "onebot/sight.h"
 
 enum {
   /* A peer may announce any length; 50 MiB is what NapCat accepts itself. */
@@ -66,6 +67,9 @@ ob_link_profile(const struct ob_link *l);             /* never NULL; spec until 
 struct span ob_link_self_id(const struct ob_link *l); /* empty until known */
 struct span ob_link_version(const struct ob_link *l); /* "NapCat.Onebot 4.18.19" or empty */
 
+/* What was seen of the event while its handler runs; else NULL. */
+const struct ob_sight *ob_link_sight(const struct ob_link *l);
+
 /* Stops and resumes reading from the peer: back-pressure for who cannot take more events. Calls
  * wait for their responses meanwhile. */
 void ob_link_pause(struct ob_link *l, bool pause);
@@ -89,6 +93,7 @@ struct ob_link_options {
   struct ob_service *service;
   const char *name;                 /* for log lines; lent for the link's life */
   const struct ob_profile *profile; /* NULL: detect */
+  uint32_t self_id;                 /* the account; 0: find out. With a profile nothing is asked */
   struct ob_link_handlers on;
   unsigned ping_ms, probe_ms;
   bool patient; /* the peer may come long after the link is up: ask who it is until it answers */

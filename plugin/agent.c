@@ -133,6 +133,22 @@ static struct rg_chat *chat_of(struct rg_agent *agent, struct rg_account *accoun
   return chat;
 }
 
+bool rg_agent_wants(const struct rg_agent *agent, const struct rg_account *account,
+                    struct span group_id)
+{
+  const struct rg_config *config = account->config;
+  int64_t number = 0;
+  struct rg_view view;
+  if (!config || config->provider_count == 0) return false;
+  if (group_id.len == 0) return config->private_chat.enabled;
+  if (!ob_id_read(group_id, &number) || number <= 0) return false;
+  bool known =
+      rg_settings_view(agent->gate->settings, span_of(account->name), (uint64_t)number, &view);
+  bool wants = !known || !view.group || (view.group->enabled && view.group->agent.enabled);
+  rg_view_done(&view);
+  return wants;
+}
+
 void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
                     const struct ob_event *event, bool for_bot)
 {

@@ -22,6 +22,10 @@ struct rg_agent;
 struct rg_agent *rg_agent_new(struct rg_gate *gate);
 /* HTTP must have ended and every account be closed. NULL allowed. */
 void rg_agent_free(struct rg_agent *agent);
+/* Whether the agent may take part in a chat, so that what is said there must be shown to it.
+ * group_id empty: a private chat. */
+bool rg_agent_wants(const struct rg_agent *agent, const struct rg_account *account,
+                    struct span group_id);
 /* A message that is no command. Remembers it, and answers it where a rule of its group says so, or
  * where it is for the bot anyway (a choice that the bot offered). */
 void rg_agent_event(struct rg_agent *agent, struct rg_account *account,

@@ -5,6 +5,7 @@
 #include "plugin/admin.h"
 #include "plugin/agent.h"
 #include "plugin/delivery.h"
+#include "plugin/fold.h"
 #include "plugin/relay.h"
 #include "plugin/resolve.h"
 
@@ -274,47 +275,32 @@ void rg_inbound_judge(struct rg_gate *gate, struct rg_account *account, struct s
   if (is_message(&event)) show_agent(gate, account, &event, ret);
 }
 
-/* Looks from one byte c to the next whether one of the words begins there. memmem needs a
- * microsecond for a short word in 1 KiB, memchr a few nanoseconds. */
-static bool holds(struct span json, char c, const char *const *words)
+/* Whether a message that begins with text may be a command: the first character is the prefix's,
+ * also as people type it on a Chinese keyboard. */
+static bool may_command(const struct rg_account *account, struct span text)
 {
-  const char *end = json.ptr + json.len;
-  for (const char *at = json.ptr; (at = memchr(at, c, (size_t)(end - at))); at++) {
-    const struct span rest = { at, (size_t)(end - at) };
-    for (const char *const *w = words; *w; w++)
-      if (span_starts(rest, span_of(*w))) return true;
-  }
-  return false;
-}
-
-/* Whether a command could stand in an event: the first character of the prefix is in it, also as
- * people type it on a Chinese keyboard. */
-static bool may_command(const struct rg_account *account, struct span json)
-{
-  enum { FULL_WIDTH = 0xFEE0 }; /* from "!" to its full-width form */
   struct span prefix = account->config ? account->config->command_prefix : SPAN("");
-  if (prefix.len == 0 || (unsigned char)prefix.ptr[0] >= 0x7F) return true;
-  char wide[5], c = prefix.ptr[0];
-  bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  wide[utf8_encode((uint32_t)(unsigned char)c + FULL_WIDTH, wide)] = '\0';
-  const char *const words[] = { wide, NULL };
-  return letter || memchr(json.ptr, c, json.len) || holds(json, wide[0], words);
+  size_t length;
+  text = rg_fold_trim(text);
+  if (text.len == 0) return false;
+  char first = prefix.len > 0 ? rg_fold_first(prefix, &length) : 0;
+  return first == 0 || first == rg_fold_first(text, &length);
 }
 
-/* Whether an event has to be read: without a look at its tree most of a busy group's messages are
- * seen to be neither command nor tap nor mention. The link has found it to be strict JSON, in which
- * only \u could hide a word. */
+/* Whether a message has to be read as a whole: most of a busy group's are seen by what the link saw
+ * to be neither command nor tap nor mention nor anything that the agent must know. */
 static bool must_read(const struct rg_gate *gate, const struct rg_account *account,
-                      struct span json)
+                      const struct ob_sight *s)
 {
-  static const char *const escapes[] = { "\\u", NULL };
-  static const char *const strings[] = { "\"at\"", "\"notice\"", "\"meta_event\"", NULL };
-  static const char *const codes[] = { "[CQ:at", NULL };
-  if (account->config && account->config->provider_count > 0) return true; /* the agent listens */
-  if (gate->active) return true; /* a message of our own may confirm what is being sent */
-  if (holds(json, '\\', escapes) || holds(json, '"', strings) || holds(json, '[', codes))
+  enum { TAP_MAX = 256 }; /* bytes of a number, maybe behind a name */
+  if (!s || !s->segments || !span_eq(s->post_type, SPAN("message"))) return true;
+  if (s->at || span_is(s->user_id, account->peer.self_id)) return true;
+  bool private_chat = !span_eq(s->message_type, SPAN("group"));
+  if (gate->agent && rg_agent_wants(gate->agent, account, private_chat ? SPAN("") : s->group_id))
     return true;
-  return may_command(account, json) || ob_now_ms() < gate->keyboards_until_ms;
+  if (s->text.len > 0 && s->text.len <= TAP_MAX && ob_now_ms() < gate->keyboards_until_ms)
+    return true;
+  return may_command(account, s->text);
 }
 
 void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct span json)
@@ -324,7 +310,8 @@ void rg_inbound_event(struct rg_gate *gate, struct rg_account *account, struct s
                 account->name);
     return;
   }
-  if (!must_read(gate, account, json)) {
+  const struct ob_sight *seen = account->link ? ob_link_sight(account->link) : NULL;
+  if (!must_read(gate, account, seen)) {
     pthread_mutex_lock(&gate->mu);
     gate->events++;
     pthread_mutex_unlock(&gate->mu);

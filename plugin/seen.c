@@ -1,24 +1,29 @@
-/* seen: see seen.h. The whole text is hashed, eight bytes at a time: reading out the ids would cost
- * more than passing an event on does. */
+/* seen: see seen.h. The whole text is hashed, 32 bytes at a time in two lanes that do not wait for each
+ * other: reading out the ids would cost more than passing an event on does. */
 #include "plugin/seen.h"
 
-static uint64_t mix(uint64_t h, uint64_t word)
+__extension__ typedef unsigned __int128 wide;
+
+/* Both halves of a product: every bit of a and b reaches the result. */
+static uint64_t mix(uint64_t a, uint64_t b)
 {
-  h = (h ^ word) * 0x9E3779B97F4A7C15u;
-  return h ^ h >> 29;
+  wide product = (wide)(a ^ 0x9E3779B97F4A7C15u) * (b ^ 0xD6E8FEB86659FD93u);
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static uint64_t hash_of(struct span s)
 {
-  uint64_t h = s.len, word;
+  uint64_t one = s.len, two = 1, words[4];
   size_t i = 0;
-  for (; i + sizeof word <= s.len; i += sizeof word) {
-    memcpy(&word, s.ptr + i, sizeof word);
-    h = mix(h, word);
+  for (; i + sizeof words <= s.len; i += sizeof words) {
+    memcpy(words, s.ptr + i, sizeof words);
+    one = mix(one ^ words[0], words[1]);
+    two = mix(two ^ words[2], words[3]);
   }
-  word = 0;
-  if (i < s.len) memcpy(&word, s.ptr + i, s.len - i);
-  return mix(mix(h, word), s.len);
+  memset(words, 0, sizeof words);
+  if (i < s.len) memcpy(words, s.ptr + i, s.len - i);
+  one = mix(one ^ words[0], words[1]);
+  return mix(one, mix(two ^ words[2], words[3]));
 }
 
 bool rg_seen_before(struct rg_seen *s, struct span json, uint64_t now_ms)

@@ -6,7 +6,7 @@
 #include "schema/bytes.h"
 
 enum {
-  SCHEMA_KEYS_FEW = 8,     /* compared one by one: objects of the reply contract have at most 6 */
+  SCHEMA_KEYS_FEW = 16,    /* compared one by one: objects of the reply contract have at most 6 */
   SCHEMA_KEYS_BLOCKS = 20, /* together 2^24 keys: a slot has 24 bits for the place of one */
 };
 
