@@ -19,9 +19,8 @@ void ob_frames_done(struct ob_frames *f)
   buf_done(&f->message);
 }
 
-/* XORs n bytes of in with the mask, beginning at its byte `phase`, into out (which may be in). */
-static void mask_bytes(char *out, const char *in, size_t n, const unsigned char mask[4],
-                       size_t phase)
+/* XORs n bytes with the mask, beginning at its byte `phase`. */
+static void mask_bytes(char *bytes, size_t n, const unsigned char mask[4], size_t phase)
 {
   unsigned char turned[8];
   for (size_t i = 0; i < sizeof turned; i++) turned[i] = mask[(phase + i) % 4];
@@ -30,11 +29,11 @@ static void mask_bytes(char *out, const char *in, size_t n, const unsigned char 
   size_t i = 0;
   for (; i + sizeof wide <= n; i += sizeof wide) {
     uint64_t word;
-    memcpy(&word, in + i, sizeof word);
+    memcpy(&word, bytes + i, sizeof word);
     word ^= wide;
-    memcpy(out + i, &word, sizeof word);
+    memcpy(bytes + i, &word, sizeof word);
   }
-  for (; i < n; i++) out[i] = (char)(in[i] ^ (char)turned[i % 8]);
+  for (; i < n; i++) bytes[i] = (char)(bytes[i] ^ (char)turned[i % 8]);
 }
 
 static enum ob_frame_kind fault(struct ob_frames *f, unsigned code, const char *what)
@@ -152,14 +151,13 @@ static bool keep(struct ob_frames *f, struct span part)
   if (is_control(f->opcode)) {
     char *at = (char *)f->control + f->control_len;
     memcpy(at, part.ptr, part.len);
-    if (f->masked) mask_bytes(at, at, part.len, mask, phase);
+    if (f->masked) mask_bytes(at, part.len, mask, phase);
     f->control_len += part.len;
     return true;
   }
   size_t before = f->message.len;
   if (!buf_add(&f->message, part)) return false;
-  if (f->masked)
-    mask_bytes(f->message.ptr + before, f->message.ptr + before, part.len, mask, phase);
+  if (f->masked) mask_bytes(f->message.ptr + before, part.len, mask, phase);
   return true;
 }
 
@@ -223,17 +221,13 @@ size_t ob_frame_write(char *out, enum ob_opcode opcode, const struct span *parts
 {
   size_t payload = 0;
   for (size_t i = 0; i < count; i++) payload += parts[i].len;
-  size_t at = ob_frame_head(out, opcode, true, payload, mask);
-  size_t phase = 0;
+  size_t head = ob_frame_head(out, opcode, true, payload, mask), at = head;
   for (size_t i = 0; i < count; i++) {
     if (parts[i].len == 0) continue;
-    if (mask)
-      mask_bytes(out + at, parts[i].ptr, parts[i].len, mask, phase);
-    else
-      memcpy(out + at, parts[i].ptr, parts[i].len);
+    memcpy(out + at, parts[i].ptr, parts[i].len);
     at += parts[i].len;
-    phase += parts[i].len;
   }
+  if (mask) mask_bytes(out + head, payload, mask, 0); /* once for all: parts are mostly short */
   return at;
 }
 

@@ -199,12 +199,22 @@ static bool may_hold_directives(struct span text, const struct schema_directive_
   return options->media_lines && memchr(text.ptr, ':', text.len);
 }
 
+/* Whether a fullwidth { (EF BD 9B) is in text: looked for by its last byte, for Chinese commas have
+ * the same first. */
+static bool has_wide_brace(struct span text)
+{
+  const char *end = text.ptr + text.len;
+  for (const char *at = text.ptr; (at = memchr(at, 0x9B, (size_t)(end - at))); at++)
+    if (at - text.ptr >= 2 && memcmp(at - 2, "\xEF\xBD", 2) == 0) return true;
+  return false;
+}
+
 /* A quick look: a reply has a brace, in whatever script, and one of the two names of its root. */
 static bool may_hold_reply(struct span text)
 {
   if (text.len == 0) return false;
-  bool brace = memchr(text.ptr, '{', text.len) || memchr(text.ptr, '&', text.len) ||
-               memchr(text.ptr, 0xEF, text.len); /* fullwidth */
+  bool brace =
+      memchr(text.ptr, '{', text.len) || memchr(text.ptr, '&', text.len) || has_wide_brace(text);
   return brace && (span_find(text, SPAN("messages")) < text.len ||
                    span_find(text, SPAN("segments")) < text.len);
 }

@@ -31,8 +31,10 @@ const struct ob_native_type ob_native_types[OB_NATIVE_COUNT] = {
 
 enum ob_native ob_native_find(struct span name)
 {
+  if (name.len == 0) return OB_NATIVE_COUNT;
   for (int i = 0; i < OB_NATIVE_COUNT; i++)
-    if (span_is(name, ob_native_types[i].name)) return (enum ob_native)i;
+    if (ob_native_types[i].name[0] == name.ptr[0] && span_is(name, ob_native_types[i].name))
+      return (enum ob_native)i;
   return OB_NATIVE_COUNT;
 }
 

@@ -78,12 +78,11 @@ enum schema_code schema_tree_read(struct span text, unsigned depth_max, struct a
   return SCHEMA_OK;
 }
 
-struct schema_node *schema_tree_get(const struct schema_node *object, const char *name)
+struct schema_node *schema_tree_find(const struct schema_node *object, struct span name)
 {
   if (!object || object->kind != SCHEMA_OBJECT) return NULL;
-  struct span key = span_of(name);
   for (struct schema_node *child = object->first; child; child = child->next)
-    if (span_eq(child->key, key)) return child;
+    if (span_eq(child->key, name)) return child;
   return NULL;
 }
 

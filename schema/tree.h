@@ -29,7 +29,12 @@ struct schema_node {
 enum schema_code schema_tree_read(struct span text, unsigned depth_max, struct arena *arena,
                                   struct schema_node **ret, struct schema_error *reterr);
 /* The member of that name, or NULL (also where object is NULL or no object). */
-struct schema_node *schema_tree_get(const struct schema_node *object, const char *name);
+struct schema_node *schema_tree_find(const struct schema_node *object, struct span name);
+static inline struct schema_node *schema_tree_get(const struct schema_node *object,
+                                                  const char *name)
+{
+  return schema_tree_find(object, span_of(name)); /* a literal is measured by the compiler */
+}
 /* Its text where it is a string, else an empty span (ptr NULL). NULL allowed. */
 struct span schema_tree_string(const struct schema_node *node);
 /* A string's text or a number's bytes, else an empty span: how ids are read. */
