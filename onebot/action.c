@@ -194,6 +194,15 @@ enum ob_action_kind ob_action_kind(struct span name, struct arena *arena)
   return disguised(name, arena) ? OB_ACTION_DENIED : OB_ACTION_OTHER;
 }
 
+static bool is_plain(const struct schema_node *root)
+{
+  for (const struct schema_node *m = root->first; m; m = m->next)
+    if (!span_eq(m->key, SPAN("action")) && !span_eq(m->key, SPAN("params")) &&
+        !span_eq(m->key, SPAN("echo")))
+      return false;
+  return true;
+}
+
 enum schema_code ob_action_read(struct span frame, struct arena *arena, struct ob_action *ret,
                                 struct schema_error *reterr)
 {
@@ -211,6 +220,7 @@ enum schema_code ob_action_read(struct span frame, struct arena *arena, struct o
     .params = params && params->kind == SCHEMA_OBJECT ? params : NULL,
     .name = name->text,
     .echo = echo ? echo->raw : (struct span) { NULL, 0 },
+    .plain = is_plain(root),
   };
   struct span plain = cut_suffixes(a.name);
   a.suffixed = plain.len != a.name.len;
@@ -430,6 +440,15 @@ static bool compose(struct judge *j, const char *base, struct span action, struc
   return false;
 }
 
+/* What a message became: something else, or what it was. */
+static void take_plan(struct judge *j, const struct ob_plan *plan)
+{
+  if (j->in.changed)
+    replace(j, plan);
+  else
+    j->ret->plan = *plan;
+}
+
 /* {"guild_id":…,"channel_id":…,"message":[ ; empty: an id is missing. */
 static struct span guild_head(struct judge *j)
 {
@@ -460,9 +479,8 @@ static void judge_guild(struct judge *j)
       schema_tree_get(params, "channel_id")->kind != SCHEMA_STRING)
     j->in.changed = true;
   struct ob_plan plan;
-  if (compose(j, "$.params.message", SPAN("send_guild_channel_msg"), head, SPAN("]}"), &plan) &&
-      j->in.changed)
-    replace(j, &plan);
+  if (compose(j, "$.params.message", SPAN("send_guild_channel_msg"), head, SPAN("]}"), &plan))
+    take_plan(j, &plan);
 }
 
 static void judge_message(struct judge *j)
@@ -490,9 +508,8 @@ static void judge_message(struct judge *j)
   }
   struct ob_plan plan;
   if (compose(j, "$.params.message", action, ob_plan_head(&j->in.target, j->in.arena), SPAN("]}"),
-              &plan) &&
-      j->in.changed)
-    replace(j, &plan);
+              &plan))
+    take_plan(j, &plan);
 }
 
 /* ---- quick operations ---- */

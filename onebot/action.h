@@ -40,6 +40,7 @@ struct ob_action {
   enum ob_action_kind kind;
   const struct ob_action_row *row; /* NULL for OB_ACTION_OTHER */
   bool suffixed;                   /* name has _async or _rate_limited behind the row's */
+  bool plain;                      /* action, params and echo are all that the frame holds */
   /* Of MESSAGE, FORWARD and QUICK: the chat it goes to, as far as it is clear; else both empty. */
   struct ob_target target;
   const struct schema_node *message; /* of MESSAGE and QUICK, as an array; NULL: it has none */
@@ -68,7 +69,9 @@ enum ob_action_verdict { OB_PASS, OB_REPLACE, OB_DROP };
 
 struct ob_action_judgement {
   enum ob_action_verdict verdict;
-  struct ob_plan plan; /* OB_REPLACE: what is sent instead, in order, without echo */
+  /* OB_REPLACE: what is sent instead, in order, without echo. OB_PASS of a message: itself, printed
+   * anew; else empty */
+  struct ob_plan plan;
   struct schema_error
       error;       /* OB_DROP: the code, and the path of the part ("$.params.message[1]") */
   struct span why; /* OB_DROP: a sentence for the framework, which names the segment */

@@ -90,21 +90,14 @@ static void judge(struct rg_gate *gate, struct rg_account *account, struct arena
   j->observed = j->judgement.verdict != OB_PASS;
   j->unjudged = true;
   j->judgement.verdict = OB_PASS;
+  j->judgement.plan.count = 0;
 }
 
-void rg_judge_action(struct rg_gate *gate, struct rg_account *account, struct span frame,
-                     struct arena *arena, struct rg_judged *ret)
+void rg_judge_action(struct rg_gate *gate, struct rg_account *account,
+                     const struct ob_action *action, struct arena *arena, struct rg_judged *ret)
 {
-  *ret = (struct rg_judged) { .judgement = { .verdict = OB_PASS } };
-  struct schema_error error = { .code = SCHEMA_OK };
-  enum schema_code code = ob_action_read(frame, arena, &ret->action, &error);
-  if (code != SCHEMA_OK) {
-    ret->action = (struct ob_action) { .frame = frame };
-    drop(ret, code, error.what ? error.what : schema_code_text(code));
-    ret->judgement.error.at = error.at;
-  } else if (ret->action.kind != OB_ACTION_OTHER) {
-    judge(gate, account, arena, ret);
-  }
+  *ret = (struct rg_judged) { .action = *action, .judgement = { .verdict = OB_PASS } };
+  if (action->kind != OB_ACTION_OTHER) judge(gate, account, arena, ret);
 }
 
 void rg_judged_done(struct rg_judged *j)
@@ -113,6 +106,22 @@ void rg_judged_done(struct rg_judged *j)
 }
 
 /* --- the host's own connection --- */
+
+/* Reads and judges a frame; one that cannot be read is dropped. */
+static void judge_frame(struct rg_gate *gate, struct rg_account *account, struct span frame,
+                        struct arena *arena, struct rg_judged *ret)
+{
+  struct ob_action action;
+  struct schema_error error = { .code = SCHEMA_OK };
+  enum schema_code code = ob_action_read(frame, arena, &action, &error);
+  if (code == SCHEMA_OK) {
+    rg_judge_action(gate, account, &action, arena, ret);
+    return;
+  }
+  *ret = (struct rg_judged) { .action.frame = frame };
+  drop(ret, code, error.what ? error.what : schema_code_text(code));
+  ret->judgement.error.at = error.at;
+}
 
 static void write_steps(struct schema_writer *w, const struct rg_judged *j)
 {
@@ -209,7 +218,7 @@ int32_t rg_gate_outbound(struct rg_gate *gate, struct rg_bytes endpoint, struct 
   int32_t rc = RG_OK;
   arena_init(&arena, ACTION_ARENA_MAX);
   buf_init(&out, EDIT_MAX);
-  rg_judge_action(gate, account, (struct span) { action.ptr, action.len }, &arena, &judged);
+  judge_frame(gate, account, (struct span) { action.ptr, action.len }, &arena, &judged);
   *edit = (struct rg_buf) { .ptr = NULL };
   if (judged.judgement.verdict == OB_REPLACE) {
     write_steps(&w, &judged);

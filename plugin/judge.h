@@ -10,7 +10,7 @@
 enum { RG_RETCODE_REFUSED = 1400 }; /* OneBot's "bad request": what a framework is told */
 
 struct rg_judged {
-  struct ob_action action; /* empty where the frame could not be read */
+  struct ob_action action;
   struct ob_action_judgement judgement;
   bool unjudged;          /* passes whatever was found: switched off, or only observed */
   bool observed;          /* OB_PASS, but `mode: observe` found something: see error */
@@ -21,10 +21,10 @@ struct rg_judged {
   struct ob_plan_settings plan_settings;
 };
 
-/* Judges one frame, which must stay. Everything lives in arena, the frame and the view. Every call
- * needs rg_judged_done. */
-void rg_judge_action(struct rg_gate *gate, struct rg_account *account, struct span frame,
-                     struct arena *arena, struct rg_judged *ret);
+/* Judges an action that was read. Everything lives in arena, in what the action lives in, and in the
+ * view. Every call needs rg_judged_done. */
+void rg_judge_action(struct rg_gate *gate, struct rg_account *account,
+                     const struct ob_action *action, struct arena *arena, struct rg_judged *ret);
 void rg_judged_done(struct rg_judged *j);
 
 #endif

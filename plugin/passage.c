@@ -26,9 +26,14 @@ struct rg_passage {
   char echo[];
 };
 
+static struct span echo_or_null(struct span echo)
+{
+  return echo.len > 0 ? echo : SPAN("null");
+}
+
 static struct span echo_of(const struct rg_passage *p)
 {
-  return p->echo_len > 0 ? (struct span) { p->echo, p->echo_len } : SPAN("null");
+  return echo_or_null((struct span) { p->echo, p->echo_len });
 }
 
 static struct rg_passage *passage_new(struct rg_front *f, struct span echo)
@@ -167,37 +172,6 @@ static void answered(void *ctx, const struct ob_answer *answer)
 
 /* --- actions as they are --- */
 
-/* What the top level of a frame says. Spans live in the frame and the relay's arena. */
-struct look {
-  bool fine, object;      /* object: sound JSON, but no object where it is false */
-  bool has_action, plain; /* plain: action, params and echo are all there is */
-  struct span action;     /* decoded; ptr NULL where it is no string */
-  struct span echo;       /* its raw bytes; empty: none */
-  size_t at;              /* of a fault */
-};
-
-static struct look look_at(struct span frame, struct arena *arena)
-{
-  struct look l = { .plain = true };
-  struct schema_json r;
-  schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
-  enum schema_token token = schema_json_next(&r);
-  l.object = token == SCHEMA_JSON_OBJECT;
-  while (l.object && (token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {
-    bool is_action = span_is(r.text, "action"), is_echo = span_is(r.text, "echo");
-    l.plain = l.plain && (is_action || is_echo || span_is(r.text, "params"));
-    l.has_action |= span_eq_nocase(r.text, SPAN("action"));
-    token = schema_json_next(&r);
-    size_t from = r.at;
-    if (is_action && token == SCHEMA_JSON_STRING) l.action = r.text;
-    if (!schema_json_skip(&r, token)) break;
-    if (is_echo) l.echo = (struct span) { frame.ptr + from, schema_json_offset(&r) - from };
-  }
-  l.fine = token == SCHEMA_JSON_OBJECT_END && schema_json_next(&r) == SCHEMA_JSON_END;
-  l.at = r.error.at;
-  return l;
-}
-
 /* The connection to the implementation; NULL: there is none. What it is need not be known yet, but
  * for messages, which are judged for it. */
 static struct ob_link *link_of(const struct rg_front *f)
@@ -209,15 +183,15 @@ static struct ob_link *link_of(const struct rg_front *f)
 }
 
 /* The frame with an echo of ours in it. */
-static void forward(struct rg_passage *p, struct ob_link *link, struct span frame, struct span echo)
+static void forward(struct rg_passage *p, struct ob_link *link, const struct ob_action *action)
 {
+  struct span frame = action->frame, echo = action->echo;
   struct span before[2] = { frame, { NULL, 0 } }, after = SPAN("}");
   if (echo.len > 0) {
     size_t at = (size_t)(echo.ptr - frame.ptr), end = at + echo.len;
     before[0].len = at;
     after = (struct span) { frame.ptr + end, frame.len - end };
   } else {
-    before[0] = span_trim(frame);
     before[0].len--;
     before[1] = SPAN(",\"echo\":");
   }
@@ -345,24 +319,27 @@ static void replace(struct rg_front *f, struct rg_passage *p, const struct rg_ju
   }
 }
 
-static void judge(struct rg_front *f, struct ob_link *link, struct span frame, const struct look *l)
+static void judge(struct rg_front *f, struct ob_link *link, const struct ob_action *action)
 {
   struct rg_judged j;
-  rg_judge_action(f->account->gate, f->account, frame, &f->relay->arena, &j);
+  rg_judge_action(f->account->gate, f->account, action, &f->relay->arena, &j);
+  const struct ob_plan *plan = &j.judgement.plan;
   if (j.judgement.verdict == OB_DROP) {
     log_judged(f, &j, "held back");
-    front_refuse(f, l->echo.len ? l->echo : SPAN("null"), RG_RETCODE_REFUSED, j.judgement.why);
+    front_refuse(f, echo_or_null(action->echo), RG_RETCODE_REFUSED, j.judgement.why);
     rg_judged_done(&j);
     return;
   }
   if (j.observed) log_judged(f, &j, "let through");
-  struct rg_passage *p = passage_new(f, l->echo);
+  struct rg_passage *p = passage_new(f, action->echo);
   if (!p) {
     rg_front_drop(f, "out of memory");
   } else if (j.judgement.verdict == OB_REPLACE) {
     replace(f, p, &j);
-  } else if (j.unjudged && l->plain) {
-    forward(p, link, frame, l->echo);
+  } else if (j.unjudged && action->plain) {
+    forward(p, link, action);
+  } else if (plan->count == 1) {
+    send_one(f, p, &j, plan->steps[0].action, plan->steps[0].params);
   } else {
     send_anew(f, p, &j);
   }
@@ -371,19 +348,44 @@ static void judge(struct rg_front *f, struct ob_link *link, struct span frame, c
 
 /* --- frames --- */
 
-static void pass(struct rg_front *f, struct ob_link *link, struct span frame, const struct look *l)
+static void pass(struct rg_front *f, struct ob_link *link, const struct ob_action *action)
 {
-  struct rg_passage *p = passage_new(f, l->echo);
+  struct rg_passage *p = passage_new(f, action->echo);
   if (!p) {
     rg_front_drop(f, "out of memory");
-  } else if (l->plain) {
-    forward(p, link, frame, l->echo);
+  } else if (action->plain) {
+    forward(p, link, action);
   } else {
-    struct rg_judged j;
-    rg_judge_action(f->account->gate, f->account, frame, &f->relay->arena, &j);
-    send_anew(f, p, &j);
-    rg_judged_done(&j);
+    send_anew(f, p, &(struct rg_judged) { .action = *action });
   }
+}
+
+/* What a frame that is no action holds. */
+struct look {
+  bool fine, object; /* object: sound JSON, but no object where it is false */
+  bool has_action;
+  struct span echo; /* its raw bytes; empty: none */
+  size_t at;        /* of a fault */
+};
+
+static struct look look_at(struct span frame, struct arena *arena)
+{
+  struct look l = { .fine = false };
+  struct schema_json r;
+  schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
+  enum schema_token token = schema_json_next(&r);
+  l.object = token == SCHEMA_JSON_OBJECT;
+  while (l.object && (token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {
+    bool is_echo = span_eq(r.text, SPAN("echo"));
+    l.has_action |= span_eq_nocase(r.text, SPAN("action"));
+    token = schema_json_next(&r);
+    size_t from = r.at;
+    if (!schema_json_skip(&r, token)) break;
+    if (is_echo) l.echo = (struct span) { frame.ptr + from, schema_json_offset(&r) - from };
+  }
+  l.fine = token == SCHEMA_JSON_OBJECT_END && schema_json_next(&r) == SCHEMA_JSON_END;
+  l.at = r.error.at;
+  return l;
 }
 
 static const char *fault_of(const struct look *l)
@@ -393,36 +395,38 @@ static const char *fault_of(const struct look *l)
   return "Replygate: an action is an object with a string action";
 }
 
-/* A frame is a request without an action and an echo asks nothing; the implementation may know what
- * it is. */
-static bool asks_nothing(const struct look *l)
+/* A frame that is no action. One without an action and an echo asks nothing; the implementation may
+ * know what it is. */
+static void take_other(struct rg_front *f, struct ob_link *link, struct span frame)
 {
-  return l->fine && !l->has_action && l->echo.len == 0;
+  struct look l = look_at(frame, &f->relay->arena);
+  if (l.fine && !l.has_action && l.echo.len == 0) {
+    if (link) ob_link_send(link, frame);
+    return;
+  }
+  rg_log_line(&f->account->gate->log, RG_LOG_WARN,
+              "framework %s: a frame of %zu bytes is no action (byte %zu)", f->name, frame.len,
+              l.at);
+  front_refuse(f, echo_or_null(l.fine ? l.echo : SPAN("")), RG_RETCODE_REFUSED,
+               span_of(fault_of(&l)));
 }
 
 static void take(struct rg_front *f, struct span frame)
 {
-  struct look l = look_at(frame, &f->relay->arena);
-  struct span echo = l.fine && l.echo.len > 0 ? l.echo : SPAN("null");
+  struct ob_action action;
   struct ob_link *link = link_of(f);
-  if (!asks_nothing(&l) && (!l.fine || !l.action.ptr)) {
-    rg_log_line(&f->account->gate->log, RG_LOG_WARN,
-                "framework %s: a frame of %zu bytes is no action (byte %zu)", f->name, frame.len,
-                l.at);
-    front_refuse(f, echo, RG_RETCODE_REFUSED, span_of(fault_of(&l)));
+  if (ob_action_read(frame, &f->relay->arena, &action, NULL) != SCHEMA_OK) {
+    take_other(f, link, frame);
   } else if (!link) {
-    if (!asks_nothing(&l))
-      front_refuse(f, echo, RG_RETCODE_FAILED,
-                   SPAN("Replygate: the implementation is not connected"));
-  } else if (asks_nothing(&l)) {
-    ob_link_send(link, frame);
-  } else if (ob_action_kind(l.action, &f->relay->arena) == OB_ACTION_OTHER) {
-    pass(f, link, frame, &l);
+    front_refuse(f, echo_or_null(action.echo), RG_RETCODE_FAILED,
+                 SPAN("Replygate: the implementation is not connected"));
+  } else if (action.kind == OB_ACTION_OTHER) {
+    pass(f, link, &action);
   } else if (!f->account->peer.known) { /* only this thread writes it */
-    front_refuse(f, echo, RG_RETCODE_FAILED,
+    front_refuse(f, echo_or_null(action.echo), RG_RETCODE_FAILED,
                  SPAN("Replygate: what implementation this is, is not known yet"));
   } else {
-    judge(f, link, frame, &l);
+    judge(f, link, &action);
   }
 }
 
