@@ -121,6 +121,7 @@ static struct ob_client *new_client(struct ob_service *s, const struct ob_client
       .service = s,
       .name = c->name,
       .profile = o->profile,
+      .self_id = o->self_id,
       .on = o->on,
       .ping_ms = o->timing.ping ? o->timing.ping : PING_MS,
       .probe_ms = o->timing.probe ? o->timing.probe : PROBE_MS,

@@ -22,6 +22,7 @@ struct ob_client_options {
   const char *access_token;         /* NULL or "": no header */
   const char *ca;                   /* a CA file for wss, or NULL */
   const struct ob_profile *profile; /* NULL: detect by get_version_info */
+  uint32_t self_id;                 /* the account; 0: detect by get_login_info */
   struct ob_link_handlers on;
   struct ob_client_timing timing;
 };

@@ -239,6 +239,7 @@ static struct ob_server *new_server(struct ob_service *s, const struct ob_server
       .service = s,
       .name = v->name,
       .profile = o->profile,
+      .self_id = o->self_id,
       .on = o->on,
       .probe_ms = o->probe_ms ? o->probe_ms : PROBE_MS,
   });

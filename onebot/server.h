@@ -16,6 +16,7 @@ struct ob_server_options {
   const char *path;                 /* "/onebot/v11/ws"; NULL or "": any */
   const char *access_token;         /* NULL or "": none is wanted */
   const struct ob_profile *profile; /* NULL: detect by get_version_info */
+  uint32_t self_id;                 /* the account; 0: its header or get_login_info say it */
   struct ob_link_handlers on;       /* states: DOWN, OPEN, READY */
   unsigned ping_s;                  /* 0: 30, as for ob_listen_open */
   unsigned probe_ms;                /* 0: 5000, for get_version_info and get_login_info */

@@ -132,6 +132,7 @@ struct rg_endpoint {
   struct span access_token;
   const struct ob_profile *profile; /* NULL: auto */
   struct rg_list profile_override;  /* key, value, key, value… */
+  uint32_t self_id;                 /* 0: ask */
   struct span ca;
   enum rg_files files;
   struct rg_list path_map; /* ours, the peer's, ours, the peer's… */

@@ -140,6 +140,11 @@ static const struct rg_key endpoint[] = {
     .initial = "",
     .help_en = "Single facts of the profile that are different here, for example {music: no}.",
     .help_zh = "与该实现的已知情况不同的单项，如 {music: no}。" },
+  { .name = "self_id", .type = RG_KEY_COUNT, .offset = AT_ENDPOINT(self_id), .high = UINT32_MAX,
+    .initial = "0",
+    .help_en = "The bot's own account number; 0 asks for it. With it and a profile the "
+               "implementation is asked nothing when a connection begins.",
+    .help_zh = "机器人自己的 QQ 号；0 表示连接后询问。同时写了 profile 时，连接后不向对方询问任何信息。" },
   { .name = "ca", .type = RG_KEY_PATH, .offset = AT_ENDPOINT(ca), .initial = "",
     .help_en = "A file of CA certificates for wss, besides the system's.",
     .help_zh = "wss 用的 CA 证书文件（系统证书之外）。" },

@@ -108,6 +108,7 @@ static void dial(struct rg_account *account, const struct rg_endpoint *e)
     .access_token = token,
     .ca = ca,
     .profile = e->profile,
+    .self_id = e->self_id,
     .on = { .ctx = account, .state = on_state, .event = on_event },
     .timing = { .backoff_min = account->gate->timing.backoff,
                 .backoff_max = account->gate->timing.backoff },
@@ -138,6 +139,7 @@ static void listen_for(struct rg_account *account, const struct rg_endpoint *e)
     .path = path,
     .access_token = token,
     .profile = e->profile,
+    .self_id = e->self_id,
     .on = { .ctx = account, .state = on_state, .event = on_event },
   };
   struct ob_server *server = NULL;
@@ -176,7 +178,7 @@ static bool connection_equal(const struct rg_endpoint *a, const struct rg_endpoi
   return a && b && span_eq(a->connect, b->connect) && a->host_connects == b->host_connects &&
          span_eq(a->access_token, b->access_token) && span_eq(a->listen.host, b->listen.host) &&
          a->listen.port == b->listen.port && span_eq(a->listen.path, b->listen.path) &&
-         span_eq(a->ca, b->ca) && a->profile == b->profile &&
+         span_eq(a->ca, b->ca) && a->profile == b->profile && a->self_id == b->self_id &&
          lists_equal(&a->profile_override, &b->profile_override);
 }
 
