@@ -1,5 +1,6 @@
 #include "schema/glance.h"
 
+#include "schema/leak.h"
 #include "schema/markup.h"
 #include "schema/step.h"
 
@@ -46,21 +47,49 @@ static bool is_letter(unsigned char c)
 }
 
 /* What may follow a square bracket at byte at: the begins of all names that residue, reasoning and
- * prose know there. */
+ * prose know there, by their first byte in lower case. */
 bool schema_glance_square(struct span text, size_t at)
 {
-  static const char *const begins[] = {
-    "/",     "{",     "\"",   "'",     "[",     "tool",  "call",   "function", "invok", "execut",
-    "runn",  "ran ",  "us",   "end",   "think", "thoug", "reason", "scratch",  "inner", "intern",
-    "antth", "chain", "cot]", "inst]", "eos]",  "bos]",  "gmask",  "done]",    "pad]",  "e~[",
-    "已调",  "正在",  "调",   "工具",  "使用",  "执行",  "函数",
+  enum { RESTS_MAX = 4 };
+  static const struct {
+    unsigned char first;
+    const char *rests[RESTS_MAX];
+  } begins[] = {
+    { '/', { "" } },
+    { '{', { "" } },
+    { '"', { "" } },
+    { '\'', { "" } },
+    { '[', { "" } },
+    { 't', { "ool", "hink", "houg" } },
+    { 'c', { "all", "hain", "ot]" } },
+    { 'f', { "unction" } },
+    { 'i', { "nvok", "nner", "ntern", "nst]" } },
+    { 'e', { "xecut", "nd", "os]", "~[" } },
+    { 'r', { "unn", "an ", "eason" } },
+    { 'u', { "s" } },
+    { 'a', { "ntth" } },
+    { 's', { "cratch" } },
+    { 'b', { "os]" } },
+    { 'g', { "mask" } },
+    { 'd', { "one]" } },
+    { 'p', { "ad]" } },
+    { 0xE4, { "\xBD\xBF用" } },                             /* 使用 */
+    { 0xE5, { "\xB7\xB2调", "\xB7\xA5具", "\x87\xBD数" } }, /* 已调, 工具, 函数 */
+    { 0xE6, { "\xAD\xA3在", "\x89\xA7行" } },               /* 正在, 执行 */
+    { 0xE8, { "\xB0\x83" } },                               /* 调 */
   };
   unsigned char c = byte_at(text, at);
   c = c >= 'A' && c <= 'Z' ? c | 0x20 : c;
-  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-    if ((unsigned char)begins[i][0] == c && text.len - at >= strlen(begins[i]) &&
-        span_eq_nocase((struct span) { text.ptr + at, strlen(begins[i]) }, span_of(begins[i])))
-      return true;
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+    if (begins[i].first != c) continue;
+    for (size_t k = 0; k < RESTS_MAX && begins[i].rests[k]; k++) {
+      struct span rest = span_of(begins[i].rests[k]);
+      if (text.len - at - 1 >= rest.len &&
+          span_eq_nocase((struct span) { text.ptr + at + 1, rest.len }, rest))
+        return true;
+    }
+    return false;
+  }
   return false;
 }
 
@@ -121,16 +150,23 @@ static bool may_be_markup(struct span text, size_t at)
 /* Whether the word before byte at, quoted or not, can be the name of a secret (see leak.c). */
 static bool is_secret_key(struct span text, size_t at)
 {
-  static const char *const parts[] = { "key", "oken", "ecret", "passw", "redential" };
-  enum { KEY_MAX = 64 };
-  while (at > 0 && strchr(" \"'", text.ptr[at - 1])) at--;
+  static const char *const parts[] = {
+    ['k' - 'a'] = "key",   ['o' - 'a'] = "oken",      ['e' - 'a'] = "ecret",
+    ['p' - 'a'] = "passw", ['r' - 'a'] = "redential", ['z' - 'a'] = NULL,
+  };
+  enum { KEY_MAX = 64, KEY_MIN = 3 };
+  while (at > 0 && (text.ptr[at - 1] == ' ' || text.ptr[at - 1] == '"' || text.ptr[at - 1] == '\''))
+    at--;
   size_t begin = at;
   while (begin > 0 && at - begin < KEY_MAX && is_token_char((unsigned char)text.ptr[begin - 1]))
     begin--;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    for (size_t p = begin, n = strlen(parts[i]); p + n <= at; p++)
-      if (span_eq_nocase((struct span) { text.ptr + p, n }, (struct span) { parts[i], n }))
-        return true;
+  for (size_t p = begin; p + KEY_MIN <= at; p++) {
+    unsigned letter = (unsigned)(((unsigned char)text.ptr[p] | 0x20) - 'a');
+    const char *part = letter < 26 ? parts[letter] : NULL;
+    size_t n = part ? strlen(part) : SIZE_MAX;
+    if (n <= at - p && span_eq_nocase((struct span) { text.ptr + p, n }, (struct span) { part, n }))
+      return true;
+  }
   return false;
 }
 
@@ -149,11 +185,15 @@ enum { SECRET_MIN = 15 }; /* the shortest secret with its prefix; see leak.c */
 /* name(…), [name(…)]: as a call in Python's syntax begins and ends. */
 static bool is_like_call(struct span text)
 {
-  /* most texts end in a character that is neither of these brackets nor blank */
-  if (text.len < 3) return false;
-  unsigned char last = byte_at(text, text.len - 1), first = byte_at(text, text.len - 3);
-  if (schema_is_word((char)last)) return false;
-  if (last >= 0x80 && first >= 0xE4 && first != 0xEF) return false;
+  /* nearly every text ends in a character that is neither of these brackets nor blank */
+  size_t n = text.len;
+  while (n > 0 && (text.ptr[n - 1] == ' ' || text.ptr[n - 1] == '\n')) n--;
+  if (n < 3) return false;
+  unsigned char last = byte_at(text, n - 1);
+  if (last > ' ' && last < 0x7F && last != ')' && last != ']') return false;
+  unsigned char first = byte_at(text, n - 3), second = byte_at(text, n - 2);
+  bool blank = first == 0xE3 ? second == 0x80 && last == 0x80 : first == 0xEF && second == 0xBB;
+  if (first >= 0xE3 && second >= 0x80 && last >= 0x80 && !blank) return false; /* of CJK */
   struct span t = schema_trim_blank(text);
   if (t.len < 3 || !memchr(")]", t.ptr[t.len - 1], 2)) return false;
   if (t.ptr[0] == '[') t = schema_trim_blank((struct span) { t.ptr + 1, t.len - 1 });
@@ -164,34 +204,62 @@ static bool is_like_call(struct span text)
   return at > begin && at < t.len && t.ptr[at] == '(';
 }
 
-/* Whether the run of token characters around byte at can be a secret of leak.c: long enough, and
- * with the first letter of one, or too long for anything else. */
-static bool is_secret_run(struct span text, size_t at)
+/* ---- runs of the characters of words ---- */
+
+/* A text whose runs are looked at, and whether a private key begins in it, which is found out when
+ * it first matters. */
+struct runs {
+  struct span text;
+  bool knows_key, has_key;
+};
+
+static bool has_private_key(struct runs *runs)
 {
-  static const char firsts[] = "srwgALGxhntdpeMb"; /* M and b: the first line of a private key */
-  enum { WORD_MAX = 64 };
+  if (!runs->knows_key) {
+    runs->knows_key = true;
+    runs->has_key = span_find(runs->text, SPAN("-----BEGIN ")) < runs->text.len;
+  }
+  return runs->has_key;
+}
+
+/* Whether the word "Bearer" and a space stand before byte at. */
+static bool is_behind_bearer(struct span text, size_t at)
+{
+  size_t end = at;
+  while (end > 0 && text.ptr[end - 1] == ' ') end--;
+  return end < at && end >= 6 &&
+         span_eq_nocase((struct span) { text.ptr + end - 6, 6 }, SPAN("bearer"));
+}
+
+/* Whether the run of token characters around byte at can be a secret of leak.c: too long for
+ * anything else, or with the first letters of one, or where one is to be expected. */
+static bool is_secret_run(struct runs *runs, size_t at)
+{
+  enum { WORD_MAX = 64, BASE64_MIN = 1024 };
+  struct span text = runs->text;
   size_t begin = at, end = at;
   while (begin > 0 && end - begin < WORD_MAX && is_token_char((unsigned char)text.ptr[begin - 1]))
     begin--;
   while (end < text.len && end - begin < WORD_MAX && is_token_char((unsigned char)text.ptr[end]))
     end++;
-  if (end - begin < SECRET_MIN) return false;
   if (end - begin >= WORD_MAX) return true;
+  if (memchr("Mb", text.ptr[begin], 2) && has_private_key(runs)) return true; /* its first line */
+  if (is_behind_bearer(text, begin)) return true;
+  unsigned char before = byte_at(text, begin ? begin - 1 : text.len), behind = byte_at(text, end);
+  if (text.len >= BASE64_MIN && (before == '+' || behind == '+' || behind == '=')) return true;
   while (begin < end && text.ptr[begin] == '-') begin++;
-  unsigned char first = byte_at(text, begin), before = byte_at(text, begin ? begin - 1 : text.len);
-  if (memchr(firsts, first, sizeof firsts - 1) || before == ' ') return true;
-  unsigned char behind = byte_at(text, end);
-  return before == '+' || behind == '+' || behind == '='; /* base64 */
+  return schema_leak_begins(text, begin);
 }
 
 unsigned schema_glance_portable(struct span text)
 {
+  struct runs runs = { .text = text };
   unsigned seen = 0;
   size_t run = 0;
   for (size_t at = 0; at < text.len; at++) {
     unsigned char c = (unsigned char)text.ptr[at];
     run = is_token_char(c) ? run + 1 : 0;
-    if (run == SECRET_MIN && is_secret_run(text, at)) seen |= SCHEMA_GLANCE_SECRET;
+    if (run == SECRET_MIN && is_secret_run(&runs, at)) seen |= SCHEMA_GLANCE_SECRET;
     if (is_trigger(c)) seen |= judge_trigger(text, at);
   }
   return seen | (is_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
@@ -244,30 +312,53 @@ AVX2 static inline unsigned trigger_mask(__m256i v)
   return ~(unsigned)_mm256_movemask_epi8(others) | wide;
 }
 
-/* Bits at which eight bytes begin that are all of a word in ASCII, or stand in its range. */
-AVX2 static inline unsigned run_mask(__m256i v)
+/* Bits of the token characters. A table for each half of a byte, as above. */
+AVX2 static inline uint32_t token_mask(__m256i v)
 {
-  __m256i low = _mm256_sub_epi8(v, _mm256_set1_epi8('-'));
-  __m256i in = _mm256_cmpeq_epi8(_mm256_min_epu8(low, _mm256_set1_epi8('z' - '-')), low);
-  unsigned mask = (unsigned)_mm256_movemask_epi8(in);
-  mask &= mask >> 1;
-  mask &= mask >> 2;
-  return mask & mask >> 4;
+  enum { HYPHEN = 1, DIGIT = 2, A_TO_O = 4, P_TO_Z = 8, UNDERSCORE = 16 };
+  enum { LOW_9 = DIGIT | A_TO_O | P_TO_Z };
+  const __m256i low = _mm256_setr_epi8(
+      DIGIT | P_TO_Z, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9,
+      A_TO_O | P_TO_Z, A_TO_O, A_TO_O, A_TO_O | HYPHEN, A_TO_O, A_TO_O | UNDERSCORE, DIGIT | P_TO_Z,
+      LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, LOW_9, A_TO_O | P_TO_Z, A_TO_O,
+      A_TO_O, A_TO_O | HYPHEN, A_TO_O, A_TO_O | UNDERSCORE);
+  const __m256i high = _mm256_setr_epi8(
+      0, 0, HYPHEN, DIGIT, A_TO_O, P_TO_Z | UNDERSCORE, A_TO_O, P_TO_Z, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+      0, HYPHEN, DIGIT, A_TO_O, P_TO_Z | UNDERSCORE, A_TO_O, P_TO_Z, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m256i nibble = _mm256_set1_epi8(0x0F);
+  __m256i classes = _mm256_and_si256(
+      _mm256_shuffle_epi8(low, _mm256_and_si256(v, nibble)),
+      _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble)));
+  __m256i none = _mm256_cmpeq_epi8(classes, _mm256_setzero_si256());
+  return ~(uint32_t)_mm256_movemask_epi8(none);
+}
+
+/* Bits at which SECRET_MIN set bits in a row begin. */
+static inline uint64_t run_begins(uint64_t bits)
+{
+  bits &= bits >> 1;
+  bits &= bits >> 2;
+  bits &= bits >> 4;
+  return bits & bits >> (SECRET_MIN - 8);
 }
 
 AVX2 static unsigned glance_avx2(struct span text)
 {
   const unsigned all = SCHEMA_GLANCE_MARKUP | SCHEMA_GLANCE_SECRET;
+  enum { CARRY = SECRET_MIN - 1 }; /* bits of the block before, below those of this one */
+  struct runs runs = { .text = text };
   unsigned seen = 0;
+  uint64_t tokens = 0;
   for (size_t at = 0; at < text.len && seen != all; at += 32) {
     __m256i v = load(text, at);
     for (unsigned mask = trigger_mask(v); mask; mask &= mask - 1) {
       size_t hit = at + (size_t)__builtin_ctz(mask);
       seen |= judge_trigger(text, hit);
     }
-    /* a run of 15 has eight characters between two boundaries of eight */
-    for (unsigned runs = run_mask(v) & 0x01010101; runs; runs &= runs - 1)
-      if (is_secret_run(text, at + (size_t)__builtin_ctz(runs))) seen |= SCHEMA_GLANCE_SECRET;
+    tokens = (uint64_t)token_mask(v) << CARRY | tokens >> 32;
+    for (uint64_t begins = run_begins(tokens); begins; begins &= begins + (begins & -begins))
+      if (is_secret_run(&runs, at + (size_t)__builtin_ctzll(begins) - CARRY))
+        seen |= SCHEMA_GLANCE_SECRET;
   }
   return seen | (is_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
 }

@@ -399,6 +399,16 @@ enum schema_leak schema_leak_mask(struct span text, const struct schema_private 
   return failed ? SCHEMA_LEAK_NOMEM : masked ? SCHEMA_LEAK_MASKED : SCHEMA_LEAK_NONE;
 }
 
+bool schema_leak_begins(struct span text, size_t at)
+{
+  static const char firsts[] = "srwgALGxhntdpe"; /* of the shapes, of web and of bots' tokens */
+  if (at >= text.len || !memchr(firsts, text.ptr[at], sizeof firsts - 1)) return false;
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    if (starts_at(text, at, shapes[i].prefix)) return true;
+  return starts_at(text, at, "eyJ") ||
+         (at > 0 && text.ptr[at - 1] == ':' && starts_at(text, at, "AA"));
+}
+
 bool schema_leak_in_address(struct span address)
 {
   struct find find;

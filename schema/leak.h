@@ -34,6 +34,9 @@ enum schema_leak schema_leak_mask(struct span text, const struct schema_private 
                                   struct arena *arena, struct schema_repairs *repairs,
                                   struct span *ret);
 
+/* Whether a word that begins at byte at begins like a secret of a known shape. Cheap. */
+bool schema_leak_begins(struct span text, size_t at);
+
 /* Whether an address leaks a secret, where masking would only break it. */
 bool schema_leak_in_address(struct span address);
 
