@@ -249,12 +249,13 @@ struct field {
   bool controls;           /* there are control characters to be cut from it */
 };
 
-/* Reads a closed object of strings, behind its {. The first required fields may not be left out. */
-static const char *read_fields(struct reading *in, const char *p, struct field *fields,
-                               size_t count, size_t required)
+/* Reads a closed object of strings, behind its { or the first so many of its fields. The first
+ * required fields may not be left out. */
+static inline const char *read_more_fields(struct reading *in, const char *p, struct field *fields,
+                                           size_t count, size_t required, size_t read)
 {
   const char *behind;
-  for (size_t read = 0;; read++) {
+  for (;; read++) {
     size_t i = read;
     const char *value = NULL;
     if (i < count && !fields[i].value.ptr) value = expect_member(in, p, read == 0, fields[i].name);
@@ -275,6 +276,12 @@ static const char *read_fields(struct reading *in, const char *p, struct field *
   for (size_t i = 0; i < required; i++)
     if (!fields[i].value.ptr) return missing_fault(in, behind, fields[i].name);
   return behind;
+}
+
+static const char *read_fields(struct reading *in, const char *p, struct field *fields,
+                               size_t count, size_t required)
+{
+  return read_more_fields(in, p, fields, count, required, 0);
 }
 
 /* ---- what is built ---- */
@@ -330,18 +337,36 @@ static inline bool clean(struct reading *in, struct field *field)
 typedef const char *read_data(struct reading *in, const char *p, struct schema_segment *segment,
                               bool *retkeep);
 
+/* The field that was read up to p, if it was, is what the segment says. */
+static inline const char *take_string(struct reading *in, const char *p, struct field *field,
+                                      struct schema_segment *segment, bool *retkeep)
+{
+  bool shown = segment->type != SCHEMA_MENTION; /* a target is no text: nothing is cut from it */
+  field->controls &= shown; /* & and | here and below: a branch on the type is mispredicted */
+  if (p && !clean(in, field)) return NULL;
+  segment->text = field->value;
+  *retkeep = !shown | (field->value.len > 0);
+  return p;
+}
+
 static const char *read_string_data(struct reading *in, const char *p,
                                     struct schema_segment *segment, bool *retkeep)
 {
   const struct schema_segment_type *type = &schema_segment_types[segment->type];
   struct field field = { .name = { type->field, type->field_len } };
-  p = read_fields(in, p, &field, 1, 1);
-  bool shown = segment->type != SCHEMA_MENTION; /* a target is no text: nothing is cut from it */
-  field.controls &= shown; /* & and | here and below: a branch on the type is mispredicted */
-  if (p && !clean(in, &field)) return NULL;
-  segment->text = field.value;
-  *retkeep = !shown | (field.value.len > 0);
-  return p;
+  return take_string(in, read_fields(in, p, &field, 1, 1), &field, segment, retkeep);
+}
+
+/* The same from the value of the one field on. */
+static inline const char *read_headed_string(struct reading *in, const char *p,
+                                             struct schema_segment *segment, bool *retkeep)
+{
+  const struct schema_segment_type *type = &schema_segment_types[segment->type];
+  struct field field = { .name = { type->field, type->field_len }, .at = p };
+  p = under_key(in, read_string(in, p, &field.value), field.name);
+  field.controls = in->controls;
+  if (p) p = read_more_fields(in, p, &field, 1, 1, 1);
+  return take_string(in, p, &field, segment, retkeep);
 }
 
 /* Reads the one required member of data that is no string, by read. */
@@ -552,10 +577,30 @@ static __attribute__((noinline)) const char *read_odd_segment(struct reading *in
   }
 }
 
+/* Reads a segment that begins with one of the heads, of an offered type, from its data on. */
+static inline const char *read_headed_data(struct reading *in, const char *p,
+                                           struct schema_segment *segment, bool *retkeep)
+{
+  enum schema_shape shape = schema_segment_types[segment->type].shape;
+  p = shape == SCHEMA_SHAPE_STRING ? read_headed_string(in, p, segment, retkeep)
+                                   : data_readers[shape](in, p, segment, retkeep);
+  return under_key(in, p, KEY("data"));
+}
+
 static const char *read_segment(struct reading *in, const char *p, struct schema_segment *segment,
                                 bool *retkeep)
 {
   memset(segment, 0, sizeof *segment);
+  size_t head;
+  enum schema_type headed = schema_type_headed(p, in->end, &head);
+  if (SCAN_USUAL(headed != SCHEMA_TYPE_COUNT) && schema_offers(in->offer, headed)) {
+    segment->type = headed;
+    const char *data = p + head;
+    p = read_headed_data(in, data, segment, retkeep);
+    if (!p) return NULL;
+    const char *behind = leave_object(in, p);
+    return behind ? behind : read_odd_segment(in, p, segment, retkeep, true, data);
+  }
   p = enter(in, p, '{');
   if (!p) return NULL;
   const char *type = expect_member(in, p, true, KEY("type")), *data = NULL;

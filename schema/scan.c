@@ -47,16 +47,25 @@ static uint64_t odd_bytes(uint64_t eight)
          tops;
 }
 
-/* Over characters of three bytes, as most are that are not ASCII here; E0 and ED ask for a closer
- * look at the second byte and end the run. */
-static const char *pass_three_bytes(const char *p, const char *end)
+/* Whether the low half of a lead of three bytes is none of E0 and ED, which ask for a closer look at
+ * the byte behind them. */
+static inline unsigned is_plain_lead(uint64_t low_half)
 {
-  for (; end - p >= 4; p += 3) {
-    uint64_t four = load(p, 4);
-    unsigned lead = four & 0xFF;
-    if ((four & 0xC0C0F0) != 0x8080E0 || lead == 0xE0 || lead == 0xED) break;
+  return 0xDFFEu >> (low_half & 0xF) & 1;
+}
+
+/* Over characters of three bytes, as most are that are not ASCII here, two at a time. */
+static inline const char *pass_three_bytes(const char *p, const char *end)
+{
+  const uint64_t bits = 0xC0C0F0, form = 0x8080E0;
+  for (; end - p >= 8; p += 6) {
+    uint64_t two = load(p, 8);
+    if ((two & (bits << 24 | bits)) != (form << 24 | form)) break;
+    if (!(is_plain_lead(two) & is_plain_lead(two >> 24))) break;
   }
-  return p;
+  if (end - p < 4) return p;
+  uint64_t one = load(p, 4);
+  return (one & bits) == form && is_plain_lead(one) ? p + 3 : p;
 }
 
 const char *scan_string_portable(const char *p, const char *end, bool *controls)
@@ -68,6 +77,7 @@ const char *scan_string_portable(const char *p, const char *end, bool *controls)
       if (odd) break;
     }
     const char *begin = p;
+    if (SCAN_USUAL(p < end) && is_stop((unsigned char)*p)) return p;
     p = pass_three_bytes(p, end);
     if (p > begin) continue;
     p = go_slowly(p, end, p < end ? p + 1 : end, controls);
@@ -267,15 +277,14 @@ static const char *copy_string(const char *p, const char *end, char *out, bool *
 
 const char *scan_more_space(const char *p, const char *end)
 {
-#ifdef SCHEMA_SSE2
-  for (; end - p >= 16 && scan_is_space(*p); p += 16) {
-    scan_bytes16 v;
-    memcpy(&v, p, sizeof v);
-    uint32_t other = scan_mask16((v != ' ') & (v != '\n') & (v != '\r') & (v != '\t'));
-    if (other) return p + __builtin_ctz(other);
+  while (p < end && scan_is_space(*p)) {
+    p++;
+    while (end - p >= 8) { /* indentation */
+      uint64_t other = load(p, 8) ^ 0x2020202020202020;
+      p += other ? __builtin_ctzll(other) / 8 : 8;
+      if (other) break;
+    }
   }
-#endif
-  while (p < end && scan_is_space(*p)) p++;
   return p;
 }
 

@@ -2,13 +2,22 @@
 
 #include "schema/scan.h"
 
+#define HEAD(name, s) "{\"type\":" s "\"" name "\"," s "\"data\":" s "{"
+#define FIELD_HEAD(name, field, s) HEAD(name, s) "\"" field "\":" s
+#define HEADS(close, spaced)                                                                       \
+  { close, spaced },                                                                               \
+  {                                                                                                \
+    sizeof(close) - 1, sizeof(spaced) - 1                                                          \
+  }
 #define TYPE(name, shape, field, en, zh)                                                           \
   {                                                                                                \
-    name, SCHEMA_SHAPE_##shape, field, en, zh, sizeof(name) - 1, sizeof(field) - 1                 \
+    name, SCHEMA_SHAPE_##shape, field, en, zh, sizeof(name) - 1, sizeof(field) - 1,                \
+        HEADS(FIELD_HEAD(name, field, ""), FIELD_HEAD(name, field, " "))                           \
   }
 #define NO_FIELD(name, shape, en, zh)                                                              \
   {                                                                                                \
-    name, SCHEMA_SHAPE_##shape, NULL, en, zh, sizeof(name) - 1, 0                                  \
+    name, SCHEMA_SHAPE_##shape, NULL, en, zh, sizeof(name) - 1, 0,                                 \
+        HEADS(HEAD(name, ""), HEAD(name, " "))                                                     \
   }
 
 /* In the order in which the model is told of them. */
@@ -74,6 +83,33 @@ enum schema_type schema_type_quoted(const char *p, const char *end)
   bool same = (size_t)(end - p) > row->name_len && p[row->name_len] == '"' &&
               scan_same(p, row->name, row->name_len);
   return same ? (enum schema_type)type : SCHEMA_TYPE_COUNT;
+}
+
+/* Whether the first n of SCHEMA_HEAD_MAX bytes are the same. All are compared at once: a branch on
+ * each would be mispredicted. */
+static bool begins_alike(const char *p, const char *head, size_t n)
+{
+  enum { WORDS = SCHEMA_HEAD_MAX / sizeof(uint64_t) };
+  static const uint64_t masks[2 * WORDS] = { UINT64_MAX, UINT64_MAX, UINT64_MAX,
+                                             UINT64_MAX, UINT64_MAX, UINT64_MAX };
+  uint64_t a[WORDS], b[WORDS], mask[WORDS], differ = 0;
+  memcpy(a, p, sizeof a);
+  memcpy(b, head, sizeof b);
+  memcpy(mask, (const char *)masks + SCHEMA_HEAD_MAX - n, sizeof mask);
+  for (size_t i = 0; i < WORDS; i++) differ |= (a[i] ^ b[i]) & mask[i];
+  return differ == 0;
+}
+
+enum schema_type schema_type_headed(const char *p, const char *end, size_t *retlen)
+{
+  enum { BEFORE_NAME = sizeof "{\"type\":\"" - 1 };
+  if (end - p < SCHEMA_HEAD_MAX) return SCHEMA_TYPE_COUNT;
+  size_t spaced = p[BEFORE_NAME - 1] == ' ';
+  const unsigned char *name = (const unsigned char *)p + BEFORE_NAME + spaced;
+  unsigned type = guesses[GUESS(name[0], name[1])];
+  const struct schema_segment_type *row = &schema_segment_types[type];
+  *retlen = row->head_lens[spaced];
+  return begins_alike(p, row->heads[spaced], *retlen) ? (enum schema_type)type : SCHEMA_TYPE_COUNT;
 }
 
 enum schema_media_kind schema_media_kind_find(struct span name)

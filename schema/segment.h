@@ -36,6 +36,8 @@ enum schema_media_kind {
   SCHEMA_MEDIA_KIND_COUNT
 };
 
+enum { SCHEMA_HEAD_MAX = 48 };
+
 struct schema_segment_type {
   const char *name;
   enum schema_shape shape;
@@ -43,6 +45,10 @@ struct schema_segment_type {
   const char *help_en; /* what the instruction says of it */
   const char *help_zh;
   size_t name_len, field_len;
+  /* how a segment begins that is printed without line breaks, without and with spaces: up to its
+   * data's {, or up to the value of its field */
+  char heads[2][SCHEMA_HEAD_MAX];
+  unsigned char head_lens[2];
 };
 
 extern const struct schema_segment_type schema_segment_types[SCHEMA_TYPE_COUNT];
@@ -52,6 +58,9 @@ extern const char *const schema_media_kinds[SCHEMA_MEDIA_KIND_COUNT];
 enum schema_type schema_type_find(struct span name);
 /* The type whose name begins at p and is followed by a quote before end, or SCHEMA_TYPE_COUNT. */
 enum schema_type schema_type_quoted(const char *p, const char *end);
+/* The type of the segment whose { is at p where it begins with a head, whose length goes to *retlen,
+ * else SCHEMA_TYPE_COUNT. */
+enum schema_type schema_type_headed(const char *p, const char *end, size_t *retlen);
 /* The kind of that name, or SCHEMA_MEDIA_KIND_COUNT. */
 enum schema_media_kind schema_media_kind_find(struct span name);
 
