@@ -2,33 +2,10 @@
  * segment, so that nothing of the building can be left out. Built as a program (OURS_SCHEMA) it
  * prints the JSON Schema of the same offer, for the peers that need one. */
 #include "contender.h"
+#include "offer.h"
 
 #include "schema/contract.h"
 #include "schema/reply.h"
-
-#define REACTION(value)                                                                            \
-  {                                                                                                \
-    { value, sizeof(value) - 1 },                                                                  \
-    {                                                                                              \
-      "", 0                                                                                        \
-    }                                                                                              \
-  }
-
-static const struct schema_reaction reactions[] = {
-  REACTION("4"),   REACTION("5"),   REACTION("8"),   REACTION("9"),   REACTION("10"),
-  REACTION("12"),  REACTION("14"),  REACTION("21"),  REACTION("23"),  REACTION("26"),
-  REACTION("66"),  REACTION("74"),  REACTION("75"),  REACTION("76"),  REACTION("78"),
-  REACTION("79"),  REACTION("85"),  REACTION("89"),  REACTION("96"),  REACTION("98"),
-  REACTION("100"), REACTION("124"), REACTION("144"), REACTION("147"), REACTION("171"),
-  REACTION("174"), REACTION("179"), REACTION("182"), REACTION("212"),
-};
-
-static const struct schema_offer offer = {
-  .types = (1u << SCHEMA_TYPE_COUNT) - 1,
-  .offers_reaction = true,
-  .reactions = reactions,
-  .reaction_count = sizeof reactions / sizeof *reactions,
-};
 
 #ifdef OURS_SCHEMA
 #  include <stdio.h>
@@ -37,7 +14,7 @@ int main(void)
 {
   struct buf out;
   buf_init(&out, 1 << 20);
-  bool ok = schema_contract_schema(&offer, &out);
+  bool ok = schema_contract_schema(&bench_offer, &out);
   if (ok) puts(out.ptr);
   buf_done(&out);
   return ok ? 0 : 1;
@@ -79,7 +56,7 @@ static int run(const unsigned char *p, size_t n)
   struct schema_reply reply;
   size_t sum = 0;
   arena_reset(&arena);
-  if (schema_reply_read(&offer, (struct span) { (const char *)p, n }, &arena, &reply, NULL))
+  if (schema_reply_read(&bench_offer, (struct span) { (const char *)p, n }, &arena, &reply, NULL))
     return 0;
   for (size_t m = 0; m < reply.count; m++)
     for (size_t s = 0; s < reply.messages[m].count; s++)

@@ -3,6 +3,8 @@
  * The corpus calls a reply with up to four closing brackets missing at its end recoverable; the
  * judge of the product takes one, as reply.md 80 says, and more for a reply that was cut. So the
  * number is an argument here: -DREPAIR_CLOSERS=1 measures the product's own rule. */
+#include "offer.h"
+
 #include "schema/print.h"
 #include "schema/verdict.h"
 
@@ -11,26 +13,6 @@
 #endif
 
 size_t repair_reply(const unsigned char *p, size_t n, unsigned char *out, size_t cap);
-
-/* What the corpus offers (bench/corpus/gen.py). */
-static const struct schema_reaction reactions[] = {
-  { { "4", 1 }, { 0 } },   { { "5", 1 }, { 0 } },   { { "8", 1 }, { 0 } },
-  { { "9", 1 }, { 0 } },   { { "10", 2 }, { 0 } },  { { "12", 2 }, { 0 } },
-  { { "14", 2 }, { 0 } },  { { "21", 2 }, { 0 } },  { { "23", 2 }, { 0 } },
-  { { "26", 2 }, { 0 } },  { { "66", 2 }, { 0 } },  { { "74", 2 }, { 0 } },
-  { { "75", 2 }, { 0 } },  { { "76", 2 }, { 0 } },  { { "78", 2 }, { 0 } },
-  { { "79", 2 }, { 0 } },  { { "85", 2 }, { 0 } },  { { "89", 2 }, { 0 } },
-  { { "96", 2 }, { 0 } },  { { "98", 2 }, { 0 } },  { { "100", 3 }, { 0 } },
-  { { "124", 3 }, { 0 } }, { { "144", 3 }, { 0 } }, { { "147", 3 }, { 0 } },
-  { { "171", 3 }, { 0 } }, { { "174", 3 }, { 0 } }, { { "179", 3 }, { 0 } },
-  { { "182", 3 }, { 0 } }, { { "212", 3 }, { 0 } },
-};
-static const struct schema_offer offer = {
-  .types = (1u << SCHEMA_TYPE_COUNT) - 1,
-  .offers_reaction = true,
-  .reactions = reactions,
-  .reaction_count = sizeof reactions / sizeof *reactions,
-};
 
 size_t repair_reply(const unsigned char *p, size_t n, unsigned char *out, size_t cap)
 {
@@ -45,8 +27,8 @@ size_t repair_reply(const unsigned char *p, size_t n, unsigned char *out, size_t
   }
   arena_reset(&arena);
   buf_clear(&printed);
-  schema_judge_closing(&offer, NULL, (struct span) { (const char *)p, n }, REPAIR_CLOSERS, &arena,
-                       &judgement);
+  schema_judge_closing(&bench_offer, NULL, (struct span) { (const char *)p, n }, REPAIR_CLOSERS,
+                       &arena, &judgement);
   if (judgement.verdict != SCHEMA_ACCEPT && judgement.verdict != SCHEMA_REPAIR) return 0;
   /* a reaction is printed where one was written, even "" */
   bool reaction = true;
