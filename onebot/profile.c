@@ -34,6 +34,8 @@ const struct ob_profile ob_profiles[OB_PROFILE_COUNT] = {
     .node_message = true,
     .uploads = true,
     .frame_max = 50 * 1024 * 1024,
+    .group_history = true,
+    .friend_history = true,
   },
   [OB_LLBOT] = {
     .id = OB_LLBOT,
@@ -53,6 +55,8 @@ const struct ob_profile ob_profiles[OB_PROFILE_COUNT] = {
     .opaque_media = true,
     .base64_video = true,
     .forward = true,
+    .group_history = true,
+    .friend_history = true,
   },
   [OB_LAGRANGE] = {
     .id = OB_LAGRANGE,
@@ -74,6 +78,7 @@ const struct ob_profile ob_profiles[OB_PROFILE_COUNT] = {
     .forward = true,
     .forward_only_uploads = true,
     .node_needs_user = true,
+    .group_history = true, /* that of a friend has the newest message in every place */
   },
   [OB_GOCQ] = {
     .id = OB_GOCQ,
@@ -90,6 +95,7 @@ const struct ob_profile ob_profiles[OB_PROFILE_COUNT] = {
     .mention_person = true,
     .opaque_media = true,
     .forward = true,
+    .group_history = true,
   },
   [OB_ONEBOTS] = {
     .id = OB_ONEBOTS,

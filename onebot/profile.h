@@ -52,6 +52,8 @@ struct ob_profile {
   bool forward_only_uploads; /* its send_forward_msg sends nothing, the answer is a resid */
   bool node_message;         /* takes a message that is all nodes */
   bool node_needs_user;      /* a node without a decimal user fails */
+  bool group_history;        /* get_group_msg_history gives the last messages of a group */
+  bool friend_history;       /* get_friend_msg_history those of a private chat */
   bool uploads;              /* has upload_file_stream: bytes become a path of its own */
   size_t frame_max;          /* bytes of one frame that the peer accepts; 0: unknown */
 };
