@@ -2,6 +2,7 @@
 #include "plugin/card_check.h"
 
 #include "plugin/delivery.h"
+#include "plugin/journal.h"
 #include "plugin/step.h"
 
 static void card_text_answered(void *ctx, const struct ob_answer *answer)
@@ -29,6 +30,7 @@ bool rg_card_as_text(struct rg_conversation *c, struct rg_job *job)
   struct ob_plan plan;
   if (job->stopped || step->card_text.len == 0) return false;
   if (!rg_job_plan_text(job, step->card_text, &plan) || plan.count == 0) return false;
+  if (!rg_journal_framed(c->account->gate->journal, job, &plan.steps[0])) return false;
   c->calling = true;
   rg_account_call(c->account, plan.steps[0].action, plan.steps[0].params,
                   rg_job_timeout_ms(job, job->step), card_text_answered, c);
@@ -84,15 +86,14 @@ bool rg_card_doubtful(const struct rg_conversation *c, const struct rg_job *job)
 void rg_card_look(struct rg_conversation *c, struct rg_job *job, struct span message_id)
 {
   job->parts[job->step].message_id = message_id;
+  rg_journal_answered(c->account->gate->journal, job, message_id);
   c->calling = true;
   rg_account_call_message(c->account, SPAN("get_msg"), message_id,
                           c->account->gate->timing.card_look, card_looked, c);
 }
 
-/* Whether a failed card may be shown as text all the same: it surely or most likely is not there. */
 bool rg_card_failed(const struct ob_step *step, struct ob_outcome o)
 {
-  return step->card &&
-         (o.kind == OB_REFUSED ? strcmp(o.reason, "card") == 0 || strcmp(o.reason, "segment") == 0
-                               : o.kind == OB_UNKNOWN && strcmp(o.reason, "timeout") == 0);
+  return step->card && o.kind == OB_REFUSED &&
+         (strcmp(o.reason, "card") == 0 || strcmp(o.reason, "segment") == 0);
 }

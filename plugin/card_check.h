@@ -9,7 +9,8 @@
 bool rg_card_doubtful(const struct rg_conversation *c, const struct rg_job *job);
 /* Looks, by the id that it got; the delivery goes on when that is answered. */
 void rg_card_look(struct rg_conversation *c, struct rg_job *job, struct span message_id);
-/* Whether a card that failed may be shown as text: it surely or most likely is not there. */
+/* Whether a card that failed may be shown as text: it is refused as a card. One of which nobody knows
+ * is looked for first (resolve.h). */
 bool rg_card_failed(const struct ob_step *step, struct ob_outcome o);
 /* Sends the text form in the place of a card that is not there. False: there is none. */
 bool rg_card_as_text(struct rg_conversation *c, struct rg_job *job);

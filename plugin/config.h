@@ -38,7 +38,10 @@ enum rg_trigger {
   RG_TRIGGER_KEYWORD = 8,
   RG_TRIGGER_CHANCE = 16,
 };
-enum rg_agent_tool { RG_TOOL_FIND_MEMBER = 1, RG_TOOL_GET_MESSAGE = 2 }; /* bits of agent.tools */
+/* Bits of agent.tools; RG_TOOL_HTTP: some of agent.http_tools. */
+enum rg_agent_tool { RG_TOOL_FIND_MEMBER = 1, RG_TOOL_GET_MESSAGE = 2, RG_TOOL_HTTP = 4 };
+enum rg_method { RG_METHOD_GET, RG_METHOD_POST };
+enum rg_reach { RG_REACH_PUBLIC, RG_REACH_ANY };
 
 /* The settings of one group (design 6 "groups"), complete: every value filled. */
 struct rg_group {
@@ -92,6 +95,7 @@ struct rg_group {
     struct span system_prompt;
     enum rg_newer newer;
     uint32_t tools; /* bits of enum rg_agent_tool */
+    struct rg_list http_tools;
     uint32_t tool_rounds;
     uint64_t daily_tokens; /* 0: no limit */
     uint32_t history;      /* messages kept in the store; 0: none */
@@ -119,6 +123,19 @@ struct rg_provider {
   struct span extra_body; /* a JSON object, or empty */
   struct span proxy, ca;
   uint64_t daily_tokens; /* 0: no limit */
+};
+
+/* A tool of the agent's that asks a server. */
+struct rg_http_tool {
+  struct span name, description;
+  struct rg_schema_file parameters; /* no path */
+  struct span url;                  /* {name} stands for a parameter */
+  enum rg_method method;
+  struct rg_list headers;      /* name, value, name, value… */
+  struct rg_list header_files; /* name, path… */
+  enum rg_reach reach;
+  uint32_t response_bytes;
+  double timeout; /* seconds */
 };
 
 struct rg_endpoint {
@@ -150,6 +167,9 @@ struct rg_framework {
   struct span endpoint; /* its account; empty: the only one */
 };
 
+/* Whether turns on their way are written down before they are sent (journal.h). */
+enum rg_journal_mode { RG_JOURNAL_REQUIRED, RG_JOURNAL_OPTIONAL, RG_JOURNAL_OFF };
+
 /* An immutable snapshot; everything in it lives in its arena. */
 struct rg_config {
   atomic_uint references;
@@ -157,6 +177,7 @@ struct rg_config {
   struct span path, folder; /* absolute; relative paths of the file start at folder */
   enum schema_language language;
   struct span store;
+  enum rg_journal_mode journal;
   struct span log_level, log_file;
   struct span command_prefix;
   struct rg_ids admins, notify, notify_groups;
@@ -177,6 +198,8 @@ struct rg_config {
   } private_chat;
   const struct rg_provider *providers; /* in the order of the file */
   size_t provider_count;
+  const struct rg_http_tool *tools; /* likewise */
+  size_t tool_count;
   const void *groups;       /* config.c's own; asked through rg_config_group */
   struct rg_list not_built; /* what the file sets and this build does not do yet */
 };
@@ -236,5 +259,7 @@ struct rg_ids rg_config_named(const struct rg_config *c, const struct rg_endpoin
 const struct rg_endpoint *rg_config_endpoint(const struct rg_config *c, struct span name);
 /* The provider of that name, or NULL. */
 const struct rg_provider *rg_config_provider(const struct rg_config *c, struct span name);
+/* The HTTP tool of that name, or NULL. */
+const struct rg_http_tool *rg_config_tool(const struct rg_config *c, struct span name);
 
 #endif

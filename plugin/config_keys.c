@@ -7,9 +7,11 @@
 #define AT_ENDPOINT(member) offsetof(struct rg_endpoint, member)
 #define AT_GROUP(member) offsetof(struct rg_group, member)
 #define AT_PROVIDER(member) offsetof(struct rg_provider, member)
+#define AT_TOOL(member) offsetof(struct rg_http_tool, member)
 #define AT_FRAMEWORK(member) offsetof(struct rg_framework, member)
 
 /* Words in the order of their enums. */
+static const char *const journals[] = { "required", "optional", "off", NULL };
 static const char *const languages[] = { "zh", "en", NULL };
 static const char *const log_levels[] = { "error", "warn", "info", "debug", NULL };
 static const char *const files_ways[] = { "base64", "shared", "upload", NULL };
@@ -27,6 +29,8 @@ static const char *const forms[] = { "auto", "native", "prompt", NULL };
 static const char *const newer[] = { "cancel", "queue", NULL };
 static const char *const triggers[] = { "mention", "reply", "prefix", "keyword", "chance", NULL };
 static const char *const agent_tools[] = { "find_member", "get_message", NULL };
+static const char *const methods[] = { "GET", "POST", NULL };
+static const char *const reaches[] = { "public", "any", NULL };
 static const char *const dialects[] = {
   "openai",        "azure",      "xai",      "cerebras",  "litellm",   "vllm",
   "llamacpp",      "openrouter", "deepseek", "qwen",      "anthropic", "gemini",
@@ -45,8 +49,15 @@ static const struct rg_key top[] = {
     .help_zh = "提示和命令回答所用的语言：zh 中文，en 英文。" },
   { .name = "store", .type = RG_KEY_STORE, .offset = AT_TOP(store),
     .initial = "sqlite:replygate.db", .flags = RG_KEY_ADDRESS, .not_built = "redis:",
-    .help_en = "Where settings made in the chat are kept: sqlite:FILE, or redis://host:6379/0.",
-    .help_zh = "聊天里改的设置存在哪里：sqlite:文件，或 redis://主机:6379/0。" },
+    .help_en = "Where settings made in the chat and turns on their way are kept: sqlite:FILE, or "
+               "redis://host:6379/0.",
+    .help_zh = "聊天里改的设置和正在投递的消息存在哪里：sqlite:文件，或 redis://主机:6379/0。" },
+  { .name = "journal", .type = RG_KEY_WORD, .offset = AT_TOP(journal), .words = journals,
+    .initial = "required",
+    .help_en = "Turns on their way are written to the store first, so that a crash neither loses nor "
+               "repeats one. required: where it cannot be written nothing is sent; optional: then "
+               "sending goes on without it; off. It needs a restart.",
+    .help_zh = "投递前先记到存储，崩溃后不丢不重：required 写不进不发，optional 照发，off 不记；需重启。" },
   { .name = "log", .type = RG_KEY_SECTION,
     .help_en = "The log.", .help_zh = "日志。" },
   { .name = "log.level", .type = RG_KEY_WORD_TEXT, .offset = AT_TOP(log_level),
@@ -99,6 +110,10 @@ static const struct rg_key top[] = {
     .help_en = "The models of the built-in agent, each under a name of your own. The first that "
                "answers is used. Leave the section out if your bot asks a model itself.",
     .help_zh = "内置助手用的模型服务，名字自取，按顺序使用。机器人自己调用模型时不写这一节。" },
+  { .name = "tools", .type = RG_KEY_TOOLS, .flags = RG_KEY_OPTIONAL,
+    .help_en = "Tools of the built-in agent that ask a server, each under the name that its model "
+               "sees. A group may use those that its agent.tools lists.",
+    .help_zh = "内置助手可调用的 HTTP 工具，名字自取。群里要在 agent.tools 里列出才能用。" },
   { .name = "private", .type = RG_KEY_SECTION,
     .help_en = "Private chats of the built-in agent. All other private traffic is judged by "
                "groups.default.",
@@ -377,10 +392,11 @@ static const struct rg_key group[] = {
     .initial = "0",
     .help_en = "Seconds that pass at least between a question and its answer, as if it were typed.",
     .help_zh = "提问后至少过几秒才回答，像真人打字。" },
-  { .name = "agent.tools", .type = RG_KEY_WORDS, .offset = AT_GROUP(agent.tools),
-    .words = agent_tools, .initial = "find_member,get_message",
-    .help_en = "What the model may look up: a member's number by name, a message of this chat.",
-    .help_zh = "模型可查询的内容：find_member 按名字查成员，get_message 查本聊天的消息。" },
+  { .name = "agent.tools", .type = RG_KEY_TOOL_NAMES, .offset = AT_GROUP(agent.tools),
+    .words = agent_tools, .initial = "find_member,get_message", .flags = RG_KEY_OPERATOR,
+    .help_en = "What the model may look up: a member's number by name, a message of this chat, and "
+               "the tools of `tools`, by their names.",
+    .help_zh = "模型可查询的内容：find_member 按名字查成员，get_message 查本聊天的消息，以及 tools 里的工具名。" },
   { .name = "agent.tool_rounds", .type = RG_KEY_COUNT, .offset = AT_GROUP(agent.tool_rounds),
     .low = 1, .high = 20, .initial = "4",
     .help_en = "How often it may look things up for one answer; then it must answer.",
@@ -462,6 +478,49 @@ static const struct rg_key provider[] = {
     .help_en = "Tokens a day from it; 0: no limit.", .help_zh = "每天最多多少 token；0 不限。" },
 };
 
+static const struct rg_key tool[] = {
+  { .name = "description", .type = RG_KEY_TEXT, .offset = AT_TOOL(description), .initial = "",
+    .example = "\"Finds songs by name or singer: title, singer, url, cover\"",
+    .help_en = "What the tool does and when to use it, for the model.",
+    .help_zh = "给模型看的说明：这个工具做什么，什么时候用。" },
+  { .name = "parameters", .type = RG_KEY_PARAMETERS, .offset = AT_TOOL(parameters), .initial = "",
+    .example = "{type: object, properties: {keyword: {type: string, description: Song or singer}}, "
+               "required: [keyword], additionalProperties: false}",
+    .help_en = "What the model writes for a call, as a JSON Schema that every provider takes (see "
+               "output_schema); without it: nothing.",
+    .help_zh = "模型调用时要写的参数，JSON Schema（要求同 output_schema）；不写则没有参数。" },
+  { .name = "url", .type = RG_KEY_TEXT, .offset = AT_TOOL(url), .initial = "",
+    .example = "https://music.example.com/search?limit=3&q={keyword}", .flags = RG_KEY_ADDRESS,
+    .help_en = "Its address. {name} in path or query stands for a parameter, percent-encoded; of "
+               "those without a place GET makes a query, POST a JSON body. Redirects are not "
+               "followed.",
+    .help_zh = "地址。路径和查询里的 {参数名} 换成参数值（自动转义）；其余参数 GET 放进查询，POST 放进 JSON。"
+               "不跟随重定向。" },
+  { .name = "method", .type = RG_KEY_WORD, .offset = AT_TOOL(method), .words = methods,
+    .initial = "GET",
+    .help_en = "GET or POST.", .help_zh = "GET 或 POST。" },
+  { .name = "headers", .type = RG_KEY_HEADERS, .offset = AT_TOOL(headers), .initial = "",
+    .example = "{Authorization: \"Bearer ${MUSIC_KEY:-}\"}", .flags = RG_KEY_SECRET,
+    .help_en = "Headers of the request; secrets best as ${VARIABLE}. Neither the model nor the log "
+               "sees them.",
+    .help_zh = "请求头，密钥最好写成 ${变量}；模型和日志都看不到。" },
+  { .name = "header_files", .type = RG_KEY_HEADER_FILES, .offset = AT_TOOL(header_files),
+    .initial = "",
+    .help_en = "More headers, each with a file whose first line is the value, read at each call.",
+    .help_zh = "更多请求头：值是文件的第一行，每次调用时读取。" },
+  { .name = "addresses", .type = RG_KEY_WORD, .offset = AT_TOOL(reach), .words = reaches,
+    .initial = "public",
+    .help_en = "Where the address may lead: public, or any for a server of your own network.",
+    .help_zh = "允许的目标：public 公网地址；any 也可以是自己内网的服务。" },
+  { .name = "response_bytes", .type = RG_KEY_COUNT, .offset = AT_TOOL(response_bytes), .low = 256,
+    .high = 65536, .initial = "8192",
+    .help_en = "How much of a response the model sees; the rest is cut.",
+    .help_zh = "模型最多看到响应的多少字节，超出的截掉。" },
+  { .name = "timeout", .type = RG_KEY_SECONDS, .offset = AT_TOOL(timeout), .low = 1, .high = 60,
+    .initial = "10",
+    .help_en = "Seconds until the response must be there.", .help_zh = "响应超时（秒）。" },
+};
+
 static const struct rg_key framework[] = {
   { .name = "url", .type = RG_KEY_URL, .offset = AT_FRAMEWORK(url), .initial = "",
     .example = "ws://127.0.0.1:8080/onebot/v11/ws", .flags = RG_KEY_ADDRESS,
@@ -484,6 +543,7 @@ const struct rg_keys rg_keys[RG_SCOPE_COUNT] = {
   [RG_SCOPE_ENDPOINT] = { endpoint, COUNT(endpoint) },
   [RG_SCOPE_GROUP] = { group, COUNT(group) },
   [RG_SCOPE_PROVIDER] = { provider, COUNT(provider) },
+  [RG_SCOPE_TOOL] = { tool, COUNT(tool) },
   [RG_SCOPE_FRAMEWORK] = { framework, COUNT(framework) },
 };
 
@@ -632,6 +692,24 @@ void rg_key_allowed(const struct rg_key *key, enum schema_language language, str
     return;
   case RG_KEY_PROVIDERS:
     buf_add(out, en ? SPAN("a mapping of names to providers") : SPAN("名字到模型服务的映射"));
+    return;
+  case RG_KEY_TOOLS:
+    buf_add(out, en ? SPAN("a mapping of names to tools") : SPAN("名字到工具的映射"));
+    return;
+  case RG_KEY_TOOL_NAMES:
+    buf_add(out, en ? SPAN("a list of find_member, get_message and names under tools")
+                    : SPAN("find_member、get_message 和 tools 里名字的列表"));
+    return;
+  case RG_KEY_PARAMETERS:
+    buf_add(out, en ? SPAN("a JSON Schema of an object") : SPAN("对象的 JSON Schema"));
+    return;
+  case RG_KEY_HEADERS:
+    buf_add(out, en ? SPAN("a mapping of header names to values, like {X-Key: \"${KEY}\"}")
+                    : SPAN("请求头到值的映射，如 {X-Key: \"${KEY}\"}"));
+    return;
+  case RG_KEY_HEADER_FILES:
+    buf_add(out, en ? SPAN("a mapping of header names to files, like {X-Key: key.txt}")
+                    : SPAN("请求头到文件的映射，如 {X-Key: key.txt}"));
     return;
   case RG_KEY_GROUPS:
     buf_add(out, en ? SPAN("a mapping of default and group numbers to settings")

@@ -8,8 +8,11 @@
 
 #include "plugin/agent.h"
 #include "plugin/card_check.h"
+#include "plugin/crash.h"
+#include "plugin/journal.h"
 #include "plugin/media_stage.h"
 #include "plugin/notice.h"
+#include "plugin/recovery.h"
 #include "plugin/resolve.h"
 #include "plugin/step.h"
 
@@ -84,6 +87,18 @@ static enum rg_ending ending_of(const struct rg_job *job)
   return sent > 0 ? RG_ENDING_PARTIAL : RG_ENDING_FAILED;
 }
 
+/* Whether nobody knows of one of its messages. */
+static bool is_unknown(const struct rg_job *job)
+{
+  for (size_t i = 0; i < job->plan.count; i++) {
+    const struct rg_part *p = &job->parts[i];
+    if (job->plan.steps[i].kind != OB_STEP_REACTION && p->state == RG_PART_UNSENT &&
+        p->outcome == OB_UNKNOWN)
+      return true;
+  }
+  return false;
+}
+
 static void tell_result(struct rg_gate *gate, const struct rg_job *job, enum rg_ending ending)
 {
   if (!RG_HAS(&gate->host, on_result)) return;
@@ -124,6 +139,7 @@ static void finish(struct rg_job *job)
   gate->waiting_bytes -= job->bytes;
   c->waiting--;
   pthread_mutex_unlock(&gate->mu);
+  if (job->recovered && is_unknown(job)) rg_notify(gate, c->account, RG_NOTIFY_UNKNOWN, SPAN(""));
   bool gone = ending == RG_ENDING_DELIVERED || ending == RG_ENDING_NOTHING;
   rg_step_tell_watch(job, SPAN(""),
                      gone           ? NULL
@@ -133,6 +149,8 @@ static void finish(struct rg_job *job)
     rg_history_add(&c->history, job, rg_ending_word(ending), ob_now_ms());
     if (gate->agent) rg_agent_turn_ended(gate->agent, job);
     if (!job->foreign) tell_result(gate, job, ending);
+    rg_journal_ended(gate->journal, job, rg_ending_word(ending));
+    rg_crash("marked", job->step < job->plan.count ? job->step : job->plan.count - 1);
   }
   rg_job_free(job);
 }
@@ -249,6 +267,7 @@ static void not_sent(struct rg_conversation *c, struct rg_job *job, struct ob_ou
   } else {
     if (job->stuck_until_ms == 0) job->stuck_until_ms = now + patience_ms(c);
     job->not_before_ms = now + c->account->gate->timing.retry;
+    rg_journal_unframed(c->account->gate->journal, job);
     if (now >= job->stuck_until_ms) rg_step_lost(c, job, o);
   }
   if (refused) rg_presence_refused(c->account);
@@ -261,6 +280,7 @@ static void step_answered(void *ctx, const struct ob_answer *answer)
   struct rg_job *job = c->head;
   const struct ob_step *step = &job->plan.steps[job->step];
   c->calling = false;
+  rg_crash("answered", job->step);
   struct ob_outcome o = rg_step_outcome(job, step->action, answer);
   if (answer->kind != OB_ANSWER_NOT_WRITTEN && step->kind != OB_STEP_REACTION)
     rg_step_count(c, job);
@@ -282,7 +302,7 @@ static void step_answered(void *ctx, const struct ob_answer *answer)
   if (o.kind == OB_SENT) {
     rg_step_arrived(c, job, o.message_id);
   } else if (o.kind == OB_UNKNOWN && step->kind == OB_STEP_SEND) {
-    rg_resolve_await(job, o);
+    rg_resolve_begin(c, job, o);
   } else {
     rg_step_lost(c, job, o);
   }
@@ -298,9 +318,16 @@ static void step_begin(struct rg_conversation *c, struct rg_job *job)
     rg_step_lost(c, job, (struct ob_outcome) { .kind = OB_REFUSED, .reason = "too_large" });
     return;
   }
+  if (!rg_journal_framed(c->account->gate->journal, job, NULL)) {
+    rg_step_stop(job, "journal");
+    return;
+  }
+  size_t step_number = job->step; /* the job may be gone when the call returns */
+  rg_crash("framed", step_number);
   c->calling = true;
   rg_account_call(c->account, step->action, step->params, rg_job_timeout_ms(job, job->step),
                   step_answered, c);
+  rg_crash_written(c, step_number);
 }
 
 /* --- the machine --- */
@@ -319,7 +346,7 @@ static bool link_wait(const struct rg_conversation *c, struct rg_job *job, uint6
   bool refused = c->account->link && ob_link_state(c->account->link) == OB_LINK_REFUSED;
   uint64_t absent_ms = c->account->presence.absent_ms, until = job->arrived_ms;
   if (absent_ms > until) until = absent_ms;
-  until += patience_ms(c);
+  until += job->recovered ? RG_RECOVERY_WAIT_MS : patience_ms(c);
   if (refused || !c->account->link || now_ms >= until) {
     rg_step_stop(job, refused ? "auth" : "offline");
     return false;
@@ -328,7 +355,7 @@ static bool link_wait(const struct rg_conversation *c, struct rg_job *job, uint6
   return true;
 }
 
-enum next { NEXT_END, NEXT_WAIT, NEXT_STEP };
+enum next { NEXT_END, NEXT_WAIT, NEXT_STEP, NEXT_ASK, NEXT_RESUME };
 
 /* What the first job of a conversation is to do; *wait_ms: 0 waits for something else than time. */
 static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t *wait_ms)
@@ -337,10 +364,10 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
   *wait_ms = 0;
   if (now < c->blocked_until_ms) rg_step_stop(job, c->blocked_why);
   if (job->at_media) return NEXT_WAIT;
-  if (job->awaits_echo && (job->stopped || now >= job->echo_until_ms)) rg_resolve_missed(c, job);
   if (job->awaits_echo) {
-    *wait_ms = job->echo_until_ms - now;
-    return NEXT_WAIT;
+    enum rg_resolve_next next = rg_resolve_look(c, job, now, wait_ms);
+    if (next == RG_RESOLVE_ASK) return NEXT_ASK;
+    if (next == RG_RESOLVE_WAIT || c->calling) return NEXT_WAIT;
   }
   if (job->stopped) return NEXT_END;
   bool ready = rg_account_ready(c->account);
@@ -357,6 +384,7 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
     return NEXT_WAIT;
   }
   if (!ready) return link_wait(c, job, now, wait_ms) ? NEXT_WAIT : NEXT_END;
+  if (job->unsure) return NEXT_RESUME;
   /* who commands is not kept waiting by what the bot said */
   if (!job->own && job->plan.steps[job->step].kind != OB_STEP_REACTION) {
     *wait_ms = rg_step_rate_wait(c, job, now);
@@ -378,6 +406,8 @@ void rg_delivery_advance(struct rg_conversation *c)
     switch (next_of(c, c->head, &wait_ms)) {
     case NEXT_END: finish(c->head); break;
     case NEXT_STEP: step_begin(c, c->head); break;
+    case NEXT_ASK: rg_resolve_ask(c, c->head); break;
+    case NEXT_RESUME: rg_recovery_resume(c, c->head); break;
     case NEXT_WAIT:
       if (wait_ms > 0) ob_timer_set(c->account->gate->service, &c->timer, wait_ms, timer_fired);
       return;

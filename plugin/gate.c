@@ -8,8 +8,11 @@
 
 #include "onebot/id.h"
 #include "plugin/agent.h"
+#include "plugin/crash.h"
 #include "plugin/delivery.h"
+#include "plugin/journal.h"
 #include "plugin/process.h"
+#include "plugin/recovery.h"
 #include "plugin/relay.h"
 #include "schema/contract.h"
 
@@ -131,6 +134,9 @@ static void change_apply(void *arg)
   if (old && !span_eq(old->store, config->store)) {
     rg_log_line(&gate->log, RG_LOG_WARN, "store: the change needs a restart");
   }
+  if (old && old->journal != config->journal) {
+    rg_log_line(&gate->log, RG_LOG_WARN, "journal: the change needs a restart");
+  }
   if (old) rg_settings_use(gate->settings, config, gate->store);
   if (!gate->relay) gate->relay = rg_relay_new(gate);
   if (!gate->agent) gate->agent = rg_agent_new(gate);
@@ -141,6 +147,7 @@ static void change_apply(void *arg)
     rg_account_configure(account, config, rg_config_endpoint(config, span_of(account->name)));
   }
   rg_relay_configure(gate->relay, config);
+  if (!old) rg_recovery_run(gate); /* before any event can begin a turn */
   change->rc = RG_OK;
 }
 
@@ -200,6 +207,7 @@ static void gate_free(struct rg_gate *gate)
   free(gate->accounts);
   rg_conversations_done(&gate->conversations);
   rg_settings_free(gate->settings);
+  rg_journal_free(gate->journal);
   rg_store_close(gate->store);
   arena_done(&gate->event_arena);
   rg_config_release(gate->config);
@@ -230,6 +238,40 @@ static bool settings_open(struct rg_gate *gate, struct rg_config *config)
     rg_log_line(&gate->log, RG_LOG_WARN, "store: %s", why);
   }
   return true;
+}
+
+static void journal_trouble(void *ctx)
+{
+  struct rg_gate *gate = ctx;
+  rg_notify(gate, NULL, RG_NOTIFY_JOURNAL_OFF, SPAN(""));
+}
+
+/* Claims the journal. False, with why: it is required and cannot be had. */
+static bool journal_open(struct rg_gate *gate, const struct rg_config *config, char *why,
+                         size_t cap)
+{
+  char fault[512] = "";
+  const struct rg_journal_options options = {
+    .store = gate->store,
+    .optional = config->journal == RG_JOURNAL_OPTIONAL,
+    .log = &gate->log,
+    .trouble = journal_trouble,
+    .ctx = gate,
+  };
+  if (config->journal == RG_JOURNAL_OFF) return true;
+  if (!gate->store) {
+    rg_log_line(&gate->log, RG_LOG_WARN, "journal: there is no store, so a crash may lose turns");
+    return true;
+  }
+  gate->journal = rg_journal_open(&options, &gate->last_ticket, fault, sizeof fault);
+  if (gate->journal) return true;
+  if (options.optional) {
+    rg_log_line(&gate->log, RG_LOG_ERROR,
+                "journal: %s Sending goes on without it (journal: optional).", fault);
+    return true;
+  }
+  tell_why(why, cap, "journal: %s (journal: optional goes on without it)", fault);
+  return false;
 }
 
 /* The parts that need nothing but memory. */
@@ -319,6 +361,7 @@ int32_t rg_gate_open_timed(const struct rg_host *host, struct rg_bytes config_pa
     goto fail;
   }
   rc = RG_ESYSTEM;
+  if (!journal_open(gate, config, why, cap)) goto fail;
   if (!service_start(gate, why, cap)) goto fail;
   rc = config_install(gate, config, why, cap);
   if (rc != RG_OK) goto fail;
@@ -511,9 +554,15 @@ static int32_t submit(struct rg_gate *gate, const struct rg_turn *turn, struct r
   /* a turn that comes before its endpoint is known is judged once it is */
   if (scene.peer.known && !job->judged) rg_job_judge(job);
   if (ticket) *ticket = job->ticket; /* before the result can come */
-  rc = RG_OK;
-  if (ob_service_post(gate->service, job_arrives, job)) goto out;
-  rc = RG_ESYSTEM; /* closing: against the rules of the ABI */
+  rc = RG_ESYSTEM;
+  rg_crash("queued", 0);
+  if (!rg_journal_accept(gate->journal, job)) goto fail;
+  rg_crash("journaled", 0);
+  if (ob_service_post(gate->service, job_arrives, job)) {
+    rc = RG_OK;
+    goto out;
+  }
+  rg_journal_ended(gate->journal, job, "cancelled"); /* closing: against the rules of the ABI */
 fail:
   rg_job_free(job);
   place_give_back(gate, conversation, text.len);
@@ -614,6 +663,40 @@ int32_t rg_gate_deliver(struct rg_gate *gate, const struct rg_foreign *foreign)
 fail:
   rg_job_free(job);
   place_give_back(gate, conversation, bytes);
+out:
+  rg_view_done(&scene.view);
+  return rc;
+}
+
+int32_t rg_gate_take_up(struct rg_gate *gate, const struct rg_stored_turn *t, struct rg_job **ret)
+{
+  struct scene scene;
+  struct rg_conversation *conversation = NULL;
+  const struct rg_turn turn = {
+    .size = sizeof turn,
+    .kind = t->kind,
+    .endpoint = { t->endpoint.ptr, t->endpoint.len },
+    .group_id = { t->group_id.ptr, t->group_id.len },
+    .user_id = { t->user_id.ptr, t->user_id.len },
+    .message_id = { t->message_id.ptr, t->message_id.len },
+    .sender_id = { t->sender_id.ptr, t->sender_id.len },
+    .schema = { t->schema.ptr, t->schema.len },
+  };
+  int32_t rc = scene_set(gate, &turn, &scene);
+  if (rc != RG_OK) return rc;
+  size_t bytes = t->text.len;
+  for (size_t i = 0; i < t->step_count; i++) bytes += t->steps[i].params.len;
+  rc = place_take(gate, &scene, bytes, &conversation);
+  if (rc != RG_OK) goto out;
+  struct rg_job *job = job_make(gate, &scene, t->text, &rc);
+  if (job) {
+    job->conversation = conversation;
+    job->bytes = bytes;
+    rg_recovery_fill(job, t);
+    *ret = job;
+  } else {
+    place_give_back(gate, conversation, bytes);
+  }
 out:
   rg_view_done(&scene.view);
   return rc;

@@ -5,6 +5,7 @@
 
 #include "plugin/conversation.h"
 #include "plugin/log.h"
+#include "plugin/store.h"
 #include "plugin/timing.h"
 
 enum {
@@ -40,7 +41,8 @@ struct rg_gate {
   struct span home;       /* of the process's user, or empty; owned */
   struct rg_timing timing;
   char *config_path;
-  struct rg_store *store; /* NULL: overrides last as long as the process */
+  struct rg_store *store;     /* NULL: overrides last as long as the process */
+  struct rg_journal *journal; /* NULL: off */
   struct rg_settings *settings;
 
   pthread_mutex_t mu; /* guards the members below, down to the blank line */
@@ -107,6 +109,8 @@ int32_t rg_gate_submit_words(struct rg_gate *gate, const struct rg_turn *turn, s
 /* A turn of which no answer came: the chat gets the notice, the host the result. what: constant. */
 int32_t rg_gate_submit_failure(struct rg_gate *gate, const struct rg_turn *turn,
                                enum schema_code code, const char *what);
+/* A fresh job for a turn that an earlier process left, with its place taken. Service thread. */
+int32_t rg_gate_take_up(struct rg_gate *gate, const struct rg_stored_turn *t, struct rg_job **ret);
 /* The plugin's own words to a chat, through the same queue. Service thread. */
 void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
                  const struct ob_target *target, struct span text);

@@ -106,6 +106,15 @@ void rg_history_write(const struct rg_history *h, bool words, enum schema_langua
   }
 }
 
+bool rg_history_knows(const struct rg_history *h, struct span message_id)
+{
+  for (size_t i = 0; i < h->count; i++) {
+    for (size_t k = 0; k < h->items[i].sent_count; k++)
+      if (span_eq(h->items[i].sent[k], message_id)) return true;
+  }
+  return false;
+}
+
 size_t rg_history_take_sent(struct rg_history *h, const struct span **ret)
 {
   for (size_t i = 0; i < h->count; i++) {

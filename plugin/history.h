@@ -25,6 +25,8 @@ void rg_history_done(struct rg_history *h);
 /* Appends a line each: time, ending, reason; with words the text of the reply where it was kept. */
 void rg_history_write(const struct rg_history *h, bool words, enum schema_language language,
                       struct buf *out);
+/* Whether a message id is that of a reply that was sent. */
+bool rg_history_knows(const struct rg_history *h, struct span message_id);
 /* The message ids of the newest reply that was sent, in the order of sending, and forgets them: a
  * second call takes back the one before. *ret is lent until the next call for h; 0: none. */
 size_t rg_history_take_sent(struct rg_history *h, const struct span **ret);

@@ -88,7 +88,9 @@ struct rg_host {
   void (*complete)(void *ctx, uint64_t ticket, struct rg_bytes request);
   /* An event of an endpoint, byte for byte, but admin commands and numeric taps. */
   void (*on_event)(void *ctx, struct rg_bytes endpoint, struct rg_bytes event);
-  /* How a turn ended, exactly once a ticket, maybe before submit returned: {"result","reason",
+  /* How a turn ended, exactly once a ticket, maybe before submit returned. Tickets of an earlier
+   * process that died come too, with "recovered":true (of them maybe a second time), maybe before open
+   * returns: {"result","reason",
    * "verdict","code","path","why","repairs","corrected","reply","preview",
    * "sent":[{"action","message_id"}],"unsent":[{"action","outcome","reason"}],
    * "media":[{"message","segment","reason"}] (what went as a notice in its place),"notice",

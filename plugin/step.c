@@ -3,7 +3,9 @@
 
 #include <inttypes.h>
 
+#include "plugin/crash.h"
 #include "plugin/delivery.h"
+#include "plugin/journal.h"
 
 void rg_step_stop(struct rg_job *job, const char *why)
 {
@@ -63,9 +65,17 @@ static void rest_after(struct rg_conversation *c, const struct rg_job *job, cons
   }
 }
 
+/* What became of the step is written down before anything follows from it. */
+static void settled(struct rg_conversation *c, struct rg_job *job)
+{
+  if (!rg_journal_settled(c->account->gate->journal, job, job->step)) rg_step_stop(job, "journal");
+  if (job->step + 1 < job->plan.count) rg_crash("marked", job->step);
+}
+
 static void step_done(struct rg_job *job)
 {
   job->step++;
+  job->unsure = job->doubted; /* nor is it known of the next one */
   job->not_before_ms = ob_now_ms();
   if (job->step < job->plan.count) job->not_before_ms += rg_job_pause_ms(job, job->step);
 }
@@ -94,6 +104,7 @@ void rg_step_lost(struct rg_conversation *c, struct rg_job *job, struct ob_outco
                   job->ticket, reaction ? "reaction" : "message", ob_outcome_word(o.kind),
                   part->reason);
   if (reaction) {
+    settled(c, job);
     step_done(job);
     return;
   }
@@ -107,6 +118,7 @@ void rg_step_arrived(struct rg_conversation *c, struct rg_job *job, struct span 
   struct rg_part *part = &job->parts[job->step];
   part->state = RG_PART_SENT;
   part->message_id = message_id;
+  settled(c, job);
   if (job->plan.steps[job->step].kind != OB_STEP_REACTION) {
     keyboard_take(c, job, job->plan.steps[job->step].message);
     rg_step_tell_watch(job, message_id, NULL);

@@ -14,11 +14,15 @@
 #include "plugin/store_sqlite.h"
 
 enum {
-  BOOT_ID_MAX = 64,  /* the kernel's has 36 bytes */
-  DROP_EVERY = 64,   /* ended turns between two looks at those that are to be dropped */
-  NEAR = 64,         /* tickets before and behind one whose sends can be taken for each other's */
+  BOOT_ID_MAX = 64, /* the kernel's has 36 bytes */
+  DROP_EVERY = 64,  /* ended turns between two looks at those that are to be dropped */
+  NEAR = 64,        /* tickets before and behind one whose sends can be taken for each other's */
+  /* the steps of one turn, and a table of them that doubles */
+  STEPS_ARENA_MAX = 2 * RG_STORED_TURN_MAX + 64 * 1024 * 1024,
   STEPS_MAX = 65536, /* of one turn; a reply's plan has fewer than its bytes */
 };
+
+enum { ORIGIN_FOREIGN = 1, ORIGIN_WORDS = 2 }; /* bits of the column */
 
 static struct rg_sqlite *of(struct rg_store *s)
 {
@@ -186,7 +190,7 @@ bool rg_sqlite_turn_each(struct rg_store *store, rg_stored_turn_fn *each, void *
   struct rg_sqlite *s = of(store);
   struct arena arena;
   int rc = SQLITE_ERROR;
-  arena_init(&arena, 2 * (size_t)RG_STORED_TURN_MAX);
+  arena_init(&arena, STEPS_ARENA_MAX);
   pthread_mutex_lock(&s->mu);
   bool fine = rg_sqlite_need(s, why, cap);
   sqlite3_stmt *q = fine ? s->prepared[RG_SQL_TURNS] : NULL;
@@ -200,11 +204,13 @@ bool rg_sqlite_turn_each(struct rg_store *store, rg_stored_turn_fn *each, void *
       .message_id = rg_sqlite_text(q, 5),
       .sender_id = rg_sqlite_text(q, 6),
       .kind = (int32_t)sqlite3_column_int64(q, 7),
-      .foreign = sqlite3_column_int(q, 8) != 0,
-      .notice = sqlite3_column_int(q, 9) != 0,
+      .foreign = (sqlite3_column_int(q, 8) & ORIGIN_FOREIGN) != 0,
+      .words = (sqlite3_column_int(q, 8) & ORIGIN_WORDS) != 0,
+      .notice = rg_sqlite_text(q, 9),
       .kept = sqlite3_column_int(q, 10) != 0,
       .doubted = sqlite3_column_int(q, 11) != 0,
       .text = blob(q, 12),
+      .schema = blob(q, 13),
     };
     arena_reset(&arena);
     fine = steps_read(s, &t, &arena, why, cap);
@@ -267,12 +273,14 @@ static bool commit(struct rg_sqlite *s, bool fine, char *why, size_t cap)
 static bool turn_write(struct rg_sqlite *s, const struct rg_stored_turn *t, char *why, size_t cap)
 {
   sqlite3_stmt *q = s->prepared[RG_SQL_TURN_PUT];
+  int64_t origin = (t->foreign ? ORIGIN_FOREIGN : 0) | (t->words ? ORIGIN_WORDS : 0);
   bool bound = bind_number(q, 1, (int64_t)t->ticket) && bind_number(q, 2, t->at_ms) &&
                rg_sqlite_bind(q, 3, t->endpoint) && rg_sqlite_bind(q, 4, t->group_id) &&
                rg_sqlite_bind(q, 5, t->user_id) && rg_sqlite_bind(q, 6, t->message_id) &&
                rg_sqlite_bind(q, 7, t->sender_id) && bind_number(q, 8, t->kind) &&
-               bind_number(q, 9, t->foreign) && bind_number(q, 10, t->notice) &&
-               bind_number(q, 11, t->kept) && bind_blob(q, 12, t->text);
+               bind_number(q, 9, origin) && rg_sqlite_bind(q, 10, t->notice) &&
+               bind_number(q, 11, t->kept) && bind_blob(q, 12, t->text) &&
+               bind_blob(q, 13, t->schema);
   return rg_sqlite_step(s, q, bound, why, cap);
 }
 

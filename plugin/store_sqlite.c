@@ -32,7 +32,7 @@ static const char *const steps[] = {
   " ticket INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, endpoint TEXT NOT NULL,"
   " group_id TEXT NOT NULL, user_id TEXT NOT NULL, message_id TEXT NOT NULL,"
   " sender_id TEXT NOT NULL, kind INTEGER NOT NULL, origin INTEGER NOT NULL,"
-  " notice INTEGER NOT NULL, kept INTEGER NOT NULL, doubted INTEGER NOT NULL,"
+  " notice TEXT NOT NULL, schema BLOB NOT NULL, kept INTEGER NOT NULL, doubted INTEGER NOT NULL,"
   " text BLOB NOT NULL, result TEXT, ended INTEGER) STRICT;"
   "CREATE TABLE step ("
   " ticket INTEGER NOT NULL, n INTEGER NOT NULL, kind INTEGER NOT NULL, message INTEGER NOT NULL,"
@@ -67,15 +67,15 @@ static const char *const statements[RG_SQL_COUNT] = {
   [RG_SQL_COMMIT] = "COMMIT",
   [RG_SQL_ROLLBACK] = "ROLLBACK",
   [RG_SQL_TURNS] = "SELECT ticket, at, endpoint, group_id, user_id, message_id, sender_id, kind,"
-                   " origin, notice, kept, doubted, text FROM turn WHERE result IS NULL"
+                   " origin, notice, kept, doubted, text, schema FROM turn WHERE result IS NULL"
                    " ORDER BY ticket",
   [RG_SQL_STEPS] = "SELECT kind, message, chars, card, action, params, card_text, state, at,"
                    " message_id FROM step WHERE ticket = ?1 ORDER BY n",
   [RG_SQL_TURN_PUT] =
       "INSERT INTO turn (ticket, at, endpoint, group_id, user_id, message_id,"
-      " sender_id, kind, origin, notice, kept, doubted, text)"
-      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12)"
-      " ON CONFLICT DO UPDATE SET notice = ?10, kept = ?11, doubted = 0, text = ?12",
+      " sender_id, kind, origin, notice, kept, doubted, text, schema)"
+      " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, ?12, ?13)"
+      " ON CONFLICT DO UPDATE SET notice = ?10, kept = ?11, doubted = 0, text = ?12, schema = ?13",
   [RG_SQL_STEP_PUT] = "INSERT INTO step (ticket, n, kind, message, chars, card, action, params,"
                       " card_text, state, at, message_id)"
                       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
@@ -88,7 +88,7 @@ static const char *const statements[RG_SQL_COUNT] = {
       " card_text = x'' WHERE ticket = ?1 AND n = ?2",
   [RG_SQL_STEP_END] = "UPDATE step SET state = ?3, at = ?4, message_id = ?5, params = x'',"
                       " card_text = x'' WHERE ticket = ?1 AND n = ?2",
-  [RG_SQL_TURN_END] = "UPDATE turn SET text = x'', kept = 0, result = ?2, ended = ?3"
+  [RG_SQL_TURN_END] = "UPDATE turn SET text = x'', schema = x'', kept = 0, result = ?2, ended = ?3"
                       " WHERE ticket = ?1",
   [RG_SQL_STEPS_DROP] = "DELETE FROM step WHERE ticket IN (SELECT ticket FROM turn"
                         " WHERE result IS NOT NULL AND (ticket <= ?1 OR ended < ?2))",

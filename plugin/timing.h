@@ -9,6 +9,8 @@ struct rg_timing {
   unsigned reaction;   /* the answer to a reaction: words do not wait longer for it */
   unsigned card_look;  /* design 8: one look whether a card is there */
   unsigned correction; /* reply.md 92 */
+  unsigned history;    /* the answer to a question for what was said in a chat */
+  unsigned resolve;    /* in all, until an unknown send is reported as that */
   unsigned echo;       /* an implementation's event of its own send comes at once, if at all */
   unsigned retry;      /* until an action that was not written is written again */
   unsigned muted;      /* QQ says how long a mute lasts only in an event that may be missed */

@@ -707,6 +707,10 @@ bool rg_job_write_result(const struct rg_job *job, const char *result, struct bu
   write_judgement(job, false, &w);
   schema_write_key(&w, SPAN("corrected"));
   schema_write_bool(&w, job->corrected);
+  if (job->recovered) {
+    schema_write_key(&w, SPAN("recovered"));
+    schema_write_bool(&w, true);
+  }
   write_reply(job, &w);
   write_parts(job, &w);
   write_media(job, &w);

@@ -35,6 +35,13 @@ struct rg_job_watch {
   void *ctx;
 };
 
+/* How a send of which nothing is known is looked for (resolve.h). */
+struct rg_resolving {
+  uint64_t ask_ms;    /* when the history is asked next; 0: not any more */
+  unsigned asks_left; /* how often */
+  bool absent;        /* the history covers the time, and it is not there */
+};
+
 /* What became of a step of the plan. */
 struct rg_part {
   enum { RG_PART_OPEN, RG_PART_SENT, RG_PART_UNSENT } state;
@@ -80,8 +87,18 @@ struct rg_job {
   bool at_media;       /* the media thread or an upload has it: it must not go */
   bool awaits_echo;    /* the last send is unknown: its own event may yet come */
   uint64_t echo_until_ms;
-  const char *unknown;   /* why it is */
-  struct span echoed_id; /* of the event that showed the send under way; in the arena */
+  const char *unknown;           /* why it is */
+  struct span echoed_id;         /* of the event that showed the send under way; in the arena */
+  struct rg_resolving resolving; /* resolve's own, while awaits_echo */
+  /* the journal's and recovery's own */
+  bool journaled;         /* the journal has it */
+  bool journal_planned;   /* and its plan */
+  bool journal_stale;     /* and says less of it than was done */
+  bool recovered;         /* an earlier process accepted it */
+  bool doubted;           /* any step of it may have been sent: the machine went down */
+  bool unsure;            /* the step that it is at may have been sent by that process */
+  int64_t accepted_ms;    /* Unix time; 0: not written down */
+  int64_t framed_ms;      /* Unix time when the step that it is at went to the wire */
   size_t upload_message, upload_segment; /* the one that is being uploaded */
   size_t step;                           /* the next one of the plan */
 

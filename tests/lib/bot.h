@@ -32,6 +32,8 @@ struct bot {
   const char *app_name; /* of get_version_info */
   struct bot_answer (*answer)(struct bot *bot, const struct bot_call *call);
   void *ctx;
+  const char *history;   /* what a question for one gets; NULL: there is no such action */
+  atomic_uint histories; /* how many such questions came; they are no calls */
   atomic_bool closing;
 
   pthread_mutex_t mu; /* guards what follows */
@@ -139,6 +141,15 @@ PEER_FN bool bot_call(struct bot *b, struct span frame)
   }
   if (span_is(action, "get_login_info")) {
     bot_respond(b, "\"status\":\"ok\",\"retcode\":0,\"data\":{\"user_id\":10001}", echo->raw);
+    goto done;
+  }
+  if (span_is(action, "get_group_msg_history") || span_is(action, "get_friend_msg_history")) {
+    b->histories++;
+    bot_respond(b,
+                b->history ? b->history
+                           : "\"status\":\"failed\",\"retcode\":1404,\"data\":null,"
+                             "\"message\":\"no such action\"",
+                echo->raw);
     goto done;
   }
   pthread_mutex_lock(&b->mu);
