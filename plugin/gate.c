@@ -486,15 +486,20 @@ struct rg_account *rg_gate_account(struct rg_gate *gate, struct span name)
   return account;
 }
 
-/* Counts a turn as waiting, before work is spent on it. */
-static int32_t place_take(struct rg_gate *gate, const struct scene *scene, size_t bytes,
+/* Counts a turn as waiting, before work is spent on it. own: the plugin's own words, for which some
+ * room is kept. */
+static int32_t place_take(struct rg_gate *gate, const struct scene *scene, size_t bytes, bool own,
                           struct rg_conversation **ret)
 {
   bool group = scene->turn.group_id.len > 0;
   struct span id = span_from(group ? scene->turn.group_id : scene->turn.user_id);
+  size_t most = own ? RG_WAITING_MAX + RG_WAITING_OWN_MAX : RG_WAITING_MAX;
   int32_t rc = RG_EBUSY;
   pthread_mutex_lock(&gate->mu);
-  if (gate->waiting < RG_WAITING_MAX && bytes <= RG_WAITING_BYTES_MAX - gate->waiting_bytes) {
+  bool full = gate->waiting >= most || bytes > RG_WAITING_BYTES_MAX - gate->waiting_bytes;
+  bool tell = full && ob_now_ms() >= gate->busy_told_ms;
+  if (tell) gate->busy_told_ms = ob_now_ms() + gate->timing.notify;
+  if (!full) {
     struct rg_conversation *c =
         rg_conversation_get(&gate->conversations, scene->account, group, id);
     rc = !c ? RG_ENOMEM : c->waiting < RG_WAITING_CONVERSATION_MAX ? RG_OK : RG_EBUSY;
@@ -506,6 +511,7 @@ static int32_t place_take(struct rg_gate *gate, const struct scene *scene, size_
     }
   }
   pthread_mutex_unlock(&gate->mu);
+  if (tell) rg_notify(gate, NULL, RG_NOTIFY_BUSY, SPAN(""));
   return rc;
 }
 
@@ -543,7 +549,7 @@ static int32_t submit(struct rg_gate *gate, const struct rg_turn *turn, struct r
   if (text.len > RG_TEXT_MAX) return RG_ETOOBIG;
   int32_t rc = scene_set(gate, turn, &scene);
   if (rc != RG_OK) return rc;
-  rc = place_take(gate, &scene, text.len, &conversation);
+  rc = place_take(gate, &scene, text.len, false, &conversation);
   if (rc != RG_OK) goto out;
   struct rg_job *job = job_make(gate, &scene, span_from(text), &rc);
   if (!job) goto fail;
@@ -619,7 +625,7 @@ void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
     .user_id = { target->user_id.ptr, target->user_id.len },
   };
   if (scene_set(gate, &turn, &scene) != RG_OK) return;
-  if (place_take(gate, &scene, text.len, &conversation) == RG_OK) {
+  if (place_take(gate, &scene, text.len, true, &conversation) == RG_OK) {
     int32_t rc;
     struct rg_job *job = job_make(gate, &scene, text, &rc);
     if (job) {
@@ -644,7 +650,7 @@ int32_t rg_gate_deliver(struct rg_gate *gate, const struct rg_foreign *foreign)
     bytes += foreign->plan->steps[i].params.len;
   int32_t rc = scene_set(gate, foreign->turn, &scene);
   if (rc != RG_OK) return rc;
-  rc = place_take(gate, &scene, bytes, &conversation);
+  rc = place_take(gate, &scene, bytes, false, &conversation);
   if (rc != RG_OK) goto out;
   struct rg_job *job = job_make(gate, &scene, foreign->text, &rc);
   if (!job) goto fail;

@@ -10,6 +10,7 @@
 
 enum {
   RG_WAITING_MAX = 1024,            /* turns of an instance: minutes of backlog for a busy bot */
+  RG_WAITING_OWN_MAX = 64,          /* more for answers to commands and lines to the operator */
   RG_WAITING_CONVERSATION_MAX = 32, /* of one chat: nobody waits for the 33rd answer */
   RG_WAITING_BYTES_MAX = 256 * 1024 * 1024, /* of text: four of the largest replies */
 };
@@ -53,6 +54,7 @@ struct rg_gate {
   uint64_t last_ticket;
   size_t waiting, waiting_bytes;
   uint64_t submitted, events, endings[RG_ENDING_COUNT];
+  uint64_t busy_told_ms; /* when the operator may be told again that too much waits */
 
   struct rg_relay *relay;         /* service thread only, as what follows; NULL before and after */
   struct rg_agent *agent;         /* likewise */

@@ -358,9 +358,9 @@ PEER_FN void stage_config(const struct stage *s, const char *endpoint_rest, cons
   FILE *f = fopen(s->config, "w");
   cr_assert(f);
   fprintf(f,
-          "language: en\nadmins: [10009]\nendpoints:\n  main:\n"
+          "%sadmins: [10009]\nendpoints:\n  main:\n"
           "    connect: ws://127.0.0.1:%u\n%s%s",
-          s->bot->port, endpoint_rest, rest);
+          strstr(rest, "language:") ? "" : "language: en\n", s->bot->port, endpoint_rest, rest);
   fclose(f);
 }
 

@@ -267,8 +267,9 @@ PEER_FN void peer_process_sink(void (*line)(void *, enum ob_log_level, const cha
   peer_sink_ctx = ctx;
 }
 
-static const struct ob_process peer_process = { peer_process_lock, peer_process_unlock,
-                                                peer_process_sink };
+static const struct ob_process peer_process = { .lock = peer_process_lock,
+                                                .unlock = peer_process_unlock,
+                                                .sink = peer_process_sink };
 
 /* Everything that was logged, a line each. */
 struct peer_log {

@@ -1,5 +1,6 @@
 /* What stops a chat or an account, and what lets it go on: mutes, risk control, removal, offline,
  * rates and bounds; and what the operator is told of it. The times are scaled. */
+#include "plugin/notice.h"
 #include "tests/lib/bot.h"
 
 enum { LONG_MS = 5000 };
@@ -308,7 +309,8 @@ Test(limits, too_much_is_turned_away_and_the_host_is_told)
   struct script script = {
     .get_status = "\"status\":\"ok\",\"retcode\":0,\"data\":{\"online\":false,\"good\":true}"
   };
-  open_fast(&s, &script, "    offline_wait: 60\n", FAST "    rate: {per_minute: 6000}\n");
+  open_fast(&s, &script, "    offline_wait: 60\n",
+            FAST "    rate: {per_minute: 6000}\nnotify: [10007]\n");
   event(&s, HEARTBEAT("{\"online\":false}"));
   int32_t rc = RG_OK;
   size_t taken = 0;
@@ -326,6 +328,8 @@ Test(limits, too_much_is_turned_away_and_the_host_is_told)
   event(&s, HEARTBEAT("{\"online\":true}"));
   cr_assert(keeper_wait(s.keeper, &s.keeper->result_count, taken, LONG_MS), "%zu of %zu",
             s.keeper->result_count, taken);
+  for (int i = 0; i < 100 && lines_with(s.bot, "too many messages") < 1; i++) usleep(10000);
+  cr_expect_eq(lines_with(s.bot, "too many messages"), 1, "the operator is told, over the bound");
   stage_submit_as(&s, RG_KIND_ANSWER, "1000", "5", REPLY(TEXT("x")), &rc);
   cr_expect_eq(rc, RG_OK, "there is room again");
   stage_close(&s);
@@ -432,5 +436,64 @@ Test(limits, nobody_is_told_where_nobody_is_named)
   cr_expect(has(say(&s, "123"), "\"reason\":\"risk\""));
   usleep(100000);
   cr_expect_eq(bot_count(s.bot), 1);
+  stage_close(&s);
+}
+
+/* --- the failure notice --- */
+
+Test(limits, the_failure_notice_is_of_the_language_and_of_the_setting)
+{
+  static const char tool[] = "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>";
+  static const struct {
+    const char *label, *rest, *says;
+  } rows[] = {
+    { "en", FAST, "Sorry, that reply did not work out" },
+    { "zh", FAST "language: zh\n", "抱歉，这条回复没能生成好" },
+    { "a text", FAST "    failure_notice: 出错了\n", "出错了" },
+    { "off", FAST "    failure_notice: off\n", NULL },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct stage s;
+    struct script script = { NULL, NULL };
+    open_fast(&s, &script, "", rows[i].rest);
+    enum { TURNS = 12 };
+    uint64_t tickets[TURNS];
+    for (int n = 0; n < TURNS; n++) tickets[n] = stage_submit(&s, "123", tool);
+    for (int n = 0; n < TURNS; n++)
+      cr_expect(has(keeper_result_of(s.keeper, tickets[n], LONG_MS), "\"blocked\""), "%s",
+                rows[i].label);
+    size_t sent = bot_count(s.bot);
+    cr_expect_eq(sent, rows[i].says ? RG_NOTICES_PER_MINUTE : 0, "%s: %zu", rows[i].label, sent);
+    for (size_t n = 0; n < sent; n++)
+      cr_expect(bot_call_has(s.bot, n, "send_group_msg", rows[i].says), "%s", rows[i].label);
+    stage_close(&s);
+  }
+}
+
+/* --- taking back --- */
+
+Test(limits, recall_takes_back_the_last_reply_and_then_the_one_before)
+{
+#define COMMAND                                                                                    \
+  "{\"time\":%d,\"self_id\":10001,\"post_type\":\"message\",\"message_type\":\"group\","           \
+  "\"group_id\":123,\"user_id\":10009,\"message_id\":%d,\"sender\":{\"role\":\"member\"},"         \
+  "\"message\":[{\"type\":\"text\",\"data\":{\"text\":\"/gate recall\"}}]}"
+  struct stage s;
+  struct script script = { NULL, NULL };
+  char command[512];
+  open_fast(&s, &script, "", FAST);
+  uint64_t a = stage_submit(&s, "123", REPLY(TEXT("1") "," TEXT("2")));
+  uint64_t b = stage_submit(&s, "123", REPLY(TEXT("3") "," TEXT("4")));
+  cr_assert(keeper_result_of(s.keeper, a, LONG_MS) && keeper_result_of(s.keeper, b, LONG_MS));
+  for (int i = 0; i < 2; i++) {
+    size_t from = bot_count(s.bot);
+    snprintf(command, sizeof command, COMMAND, i, 70 + i);
+    bot_send(s.bot, command);
+    cr_assert(bot_called(s.bot, from + 3, LONG_MS));
+    cr_expect(bot_call_has(s.bot, from, "delete_msg", i ? "1000" : "1002"), "%d", i);
+    cr_expect(bot_call_has(s.bot, from + 1, "delete_msg", i ? "1001" : "1003"), "%d", i);
+    cr_expect(bot_call_has(s.bot, from + 2, "send_group_msg", "Taking back 2"), "%d", i);
+  }
+  cr_expect_eq(s.keeper->event_count, 0, "a command is nothing for the bot");
   stage_close(&s);
 }
