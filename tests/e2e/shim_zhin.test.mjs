@@ -88,11 +88,17 @@ describe('zhin with the shim', () => {
 
   test('a generation ends after the next has begun', async () => {
     const next = await Runtime.start(z.definition, { config: z.yaml, id: 'bot', endpoints: {} });
+    for (const one of [runtime, next]) assert.equal((await one.send(bot, conversation(), reply(say('one')))).status, 'suppressed', 'both are served');
     await runtime.dispose();
-    assert.equal((await runtime.send(bot, conversation(), 'hi')).status, 'failed', 'the old one is closed');
-    bot.wire.length = 0;
-    await until('the new one', async () => (await next.send(bot, conversation(), reply(say('one')))).status === 'suppressed');
-    runtime = next;
+    assert.equal((await next.send(bot, conversation(), reply(say('one')))).status, 'suppressed');
+    const third = Runtime.start(z.definition, { config: z.yaml, id: 'bot', endpoints: {} });
+    await next.dispose();
+    runtime = await third;
+    assert.equal((await runtime.send(bot, conversation(), LEAK)).status, 'failed');
+    await runtime.dispose();
+    assert.match((await runtime.send(bot, conversation(), 'hi')).error.message, /stopped/, 'the last one closes the gate');
+    runtime = await Runtime.start(z.definition, { config: z.yaml, id: 'bot', endpoints: {} });
+    assert.equal((await runtime.send(bot, conversation(), reply(say('one')))).status, 'suppressed', 'and it opens again');
   });
 });
 

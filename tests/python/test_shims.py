@@ -442,7 +442,11 @@ class Core(unittest.TestCase):
 
     def test_two_gates_from_threads(self):
         lines = []
-        gates = [self.core.Gate(self.folder.config, log=lambda *a: lines.append(a), send=lambda *a: None) for _ in range(2)]
+        gates = []
+        for name in ("one", "two"):  # each has a journal of its own
+            config = self.folder.path / f"{name}.yaml"
+            config.write_text(f"store: sqlite:{name}.db\n{CONFIG}", encoding="utf-8")
+            gates.append(self.core.Gate(config, log=lambda *a: lines.append(a), send=lambda *a: None))
         action = {"action": "send_group_msg", "params": {"group_id": 1, "message": said("a", "b")}}
         wrong = []
 

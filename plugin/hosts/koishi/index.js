@@ -34,7 +34,7 @@ class Replygate extends Service {
   constructor(ctx, config) {
     super(ctx, 'replygate', true);
     const logger = ctx.logger('replygate');
-    this._carrier = new Carrier(path.resolve(ctx.baseDir, config.config), {
+    this._carrier = Carrier.of(path.resolve(ctx.baseDir, config.config), {
       endpoints: config.endpoints,
       log: (level, line) => logger[LEVELS[level]](line),
     });

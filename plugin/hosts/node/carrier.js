@@ -6,8 +6,10 @@
 // message in the way its framework needs.
 'use strict';
 
+const path = require('node:path');
 const { open } = require('./index.js');
 
+const ALL = Symbol.for('replygate.carriers'); // of this process, also of a file that was loaded again
 const OFFLINE = 1006514; // NTQQ's own code for "not online": the plugin keeps the message and tries again
 
 // Not to be sent: the hook must stop the message.
@@ -53,6 +55,8 @@ class Carrier {
   fault = 'not started'; // why there is no gate
   #config;
   #gate = null;
+  #users = 0; // plugins that have started it and not stopped it
+  #life = Promise.resolve(); // opening and closing, one after the other
   #endpoints;
   #only = null; // the bot of the only endpoint, where none are listed
   #log;
@@ -63,22 +67,66 @@ class Carrier {
 
   // config: the YAML's path. endpoints: {a bot's QQ number: a name under `endpoints:`}; empty where
   // there is one bot. log(level, line). complete(request): the model's text, or a promise of it.
-  constructor(config, { endpoints = {}, log = () => {}, complete } = {}) {
+  constructor(config, options) {
     this.#config = config;
+    this.#adopt(options);
+  }
+
+  // The one of that configuration. A framework may set a plugin up anew before it ends the old one;
+  // two gates would fight over one journal, so both have the same.
+  static of(config, options) {
+    const all = (globalThis[ALL] ??= new Map());
+    const file = path.resolve(config);
+    if (all.has(file)) all.get(file).#adopt(options);
+    else all.set(file, new Carrier(file, options));
+    return all.get(file);
+  }
+
+  #adopt({ endpoints = {}, log = () => {}, complete } = {}) {
     this.#endpoints = new Map(Object.entries(endpoints ?? {}));
     this.#log = log;
     this.#complete = complete;
   }
 
-  // Opens the gate. False: it cannot be opened; the log says why, and everything is held.
-  async start() {
+  // Opens the gate, or reads its configuration again where it is open. False: it cannot be opened; the
+  // log says why, and everything is held.
+  start() {
+    this.#users++;
+    return this.#next(() => (this.#gate ? this.#reload() : this.#open()));
+  }
+
+  // The last one closes it.
+  stop() {
+    return this.#next(() => (--this.#users > 0 ? undefined : this.#close()));
+  }
+
+  #next(run) {
+    const done = this.#life.then(run);
+    this.#life = done.catch(() => {});
+    return done;
+  }
+
+  #say(error) {
+    for (const line of error.message.split('\n')) if (line) this.#log('error', line);
+  }
+
+  async #reload() {
+    try {
+      await this.#gate.reload();
+    } catch (error) {
+      this.#say(error);
+    }
+    return true;
+  }
+
+  async #open() {
     const host = { log: (level, line) => this.#log(level, line), send: (endpoint, action) => this.#send(endpoint, action) };
-    if (this.#complete) host.complete = this.#complete;
+    if (this.#complete) host.complete = (...request) => this.#complete(...request);
     try {
       this.#gate = await open(this.#config, host);
     } catch (error) {
       this.fault = error.message;
-      for (const line of error.message.split('\n')) if (line) this.#log('error', line);
+      this.#say(error);
       this.#log('error', 'Replygate does not run: nothing is sent until this is put right.');
       return false;
     }
@@ -86,7 +134,7 @@ class Carrier {
     return true;
   }
 
-  async stop() {
+  async #close() {
     const gate = this.#gate;
     this.#gate = null;
     this.fault = 'stopped';

@@ -13,7 +13,7 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 // settings.json: {"config": "path of the YAML", "endpoints": {"10001": "main"}}; both may be left out.
 const settings = existsSync(here('settings.json')) ? JSON.parse(readFileSync(here('settings.json'), 'utf8')) : {};
-const carrier = new Carrier(settings.config ?? here('../../replygate.yaml'), {
+const carrier = Carrier.of(settings.config ?? here('../../replygate.yaml'), {
   endpoints: settings.endpoints,
   log: (level, line) => Bot.makeLog(level, line, 'Replygate'),
 });

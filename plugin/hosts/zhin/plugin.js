@@ -63,7 +63,7 @@ export default definePlugin({
   async setup(context) {
     const config = context.config.get();
     const SHOWN = Symbol('replygate'); // on a message that was put in the place of another
-    const carrier = new Carrier(resolve(config.config), {
+    const carrier = Carrier.of(resolve(config.config), {
       endpoints: config.endpoints,
       log: (level, line) => console[level === 'debug' ? 'debug' : level](`[replygate] ${line}`),
     });
