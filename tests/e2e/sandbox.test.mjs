@@ -472,6 +472,57 @@ describe('faults', () => {
     await s.order({ do: 'set', offline: false, heartbeat: false });
   });
 
+  test('calls that are left alone first', async () => {
+    await s.fault('refuse', { skip: 2, retcode: 7, text: 'third' });
+    for (const [words, status] of [['甲', 'ok'], ['乙', 'ok'], ['丙', 'failed'], ['丁', 'ok']]) assert.equal((await bot.say(text(words))).status, status, words);
+  });
+
+  test('answers, then closes', async () => {
+    const other = await s.bot();
+    await s.fault('answer_close');
+    assert.equal((await other.say(text('答完'))).status, 'ok');
+    await until('the end', () => other.closed);
+    assert.equal(other.closed.code, 1001);
+    assert.equal(await said('答完'), 1);
+  });
+
+  for (const delivered of [true, false]) {
+    test(`a restart, ${delivered ? 'after' : 'before'} it acts: nobody may connect for a while`, async () => {
+      const other = await s.bot();
+      await s.fault('restart', { ms: 300, delivered });
+      other.say(text(`重启${delivered}`));
+      await until('the end', () => other.closed);
+      assert.equal(other.closed.code, 1006);
+      assert.equal((await s.bot()).refused, 503);
+      assert.equal(await said(`重启${delivered}`), delivered ? 1 : 0);
+      await pause(320);
+      bot = await s.bot();
+      assert.equal((await bot.say(text('回来'))).status, 'ok');
+    });
+  }
+
+  test('logged out for a while: heartbeats tell both', async () => {
+    const from = bot.events.length;
+    await s.fault('log_out', { ms: 250 });
+    assert.match((await bot.say(text('掉线'))).message, /1006514/);
+    assert.match((await bot.say(text('还没上'))).message, /1006514/);
+    const beat = (online) => until(`online: ${online}`, () => bot.events.slice(from).find((e) => e.meta_event_type === 'heartbeat' && e.status.online === online));
+    await beat(false);
+    await beat(true);
+    assert.equal((await bot.say(text('上线'))).status, 'ok');
+    assert.equal(await said('掉线'), 0);
+  });
+
+  test('what a chat shows', async () => {
+    await bot.say(text('最后一句'));
+    const { messages } = await s.order({ do: 'shown', group: GROUP, count: 1 });
+    assert.equal(messages.length, 1);
+    assert.deepEqual(messages[0].segments, text('最后一句'));
+    assert.equal(messages[0].sender, SELF);
+    assert.deepEqual((await s.order({ do: 'shown', user: STRANGER })).messages, []);
+    for (const what of [{ group: 5 }, { group: GROUP, count: 0 }, { group: GROUP, count: 501 }, {}]) await assert.rejects(s.order({ do: 'shown', ...what }), /.+/);
+  });
+
   test('every token refused, own messages reported, muted, links ended', async () => {
     await s.order({ do: 'set', refuse_tokens: true, report_self: true });
     const refused = await s.bot();
@@ -497,12 +548,46 @@ describe('faults', () => {
     const bad = [{}, { do: 'fly' }, { do: 'say', as: 1, text: 'x' }, { do: 'say', as: MEMBER, group: 5, text: 'x' }, { do: 'say', as: MEMBER, group: GROUP },
       { do: 'say', as: MEMBER, group: GROUP, segments: [{}] }, { do: 'say', as: MEMBER, group: GROUP, segments: 'x' }, { do: 'fault', kind: 'none' }, { do: 'fault', kind: 'late', ms: -1 },
       { do: 'fault', kind: 'late', count: 0 }, { do: 'fault', kind: 'late', action: 'x'.repeat(100) }, { do: 'play', profile: 'x' }, { do: 'set', sign: 'x' }, { do: 'set', heartbeat_ms: -5 },
-      { do: 'mute', group: 1 }, { do: 'role', group: GROUP, user: SELF, role: 'king' }, { do: 'event', event: 5 }, { do: 'raw' }, { do: 'link', end: 'x' }, { do: 'react', as: OWNER, message_id: '1', emoji_id: '76' }, { do: 'recall', as: OWNER, message_id: 'x' }];
+      { do: 'mute', group: 1 }, { do: 'role', group: GROUP, user: SELF, role: 'king' }, { do: 'event', event: 5 }, { do: 'raw' }, { do: 'link', end: 'x' }, { do: 'link', end: 'drop', ms: -1 }, { do: 'fault', kind: 'late', skip: -1 }, { do: 'react', as: OWNER, message_id: '1', emoji_id: '76' }, { do: 'recall', as: OWNER, message_id: 'x' }];
     for (const what of bad) await assert.rejects(s.order(what), /.+/, JSON.stringify(what));
     s.ui.send('no json');
     s.ui.send('[1]');
     await until('both refusals', () => s.ui.frames.filter((f) => f.json?.re === null).length === 2);
     assert.equal((await s.order({ do: 'state' })).ok, true);
+  });
+});
+
+// ---- reverse ----
+
+describe('reverse', () => {
+  test('--connect dials with the token; a drop has no close frame, and it dials again', async () => {
+    const { WebSocketServer } = await import('ws');
+    const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+    await until('the server', () => server.address());
+    const came = [];
+    server.on('connection', (socket, request) => {
+      const one = { headers: request.headers, code: null, frames: [] };
+      socket.on('message', (data) => one.frames.push(JSON.parse(data)));
+      socket.on('close', (code) => { one.code = code; });
+      came.push(one);
+    });
+    const url = `ws://127.0.0.1:${server.address().port}/onebot/v11/ws`;
+    const s = await Sandbox.start({ token: 'back', connect: url, profile: 'lagrange' });
+    try {
+      await until('the dial', () => came[0]?.frames.length);
+      assert.equal(came[0].headers.authorization, 'Bearer back');
+      assert.equal(came[0].headers['x-self-id'], String(SELF));
+      for (const [end, code] of [['drop', 1006], ['close', 1000]]) {
+        const last = came.at(-1), before = came.length;
+        await s.order({ do: 'link', end });
+        await until('the end', () => last.code);
+        assert.equal(last.code, code, end);
+        await until('the next dial', () => came.length > before);
+      }
+    } finally {
+      assert.equal(await s.stop(), 0);
+      server.close();
+    }
   });
 });
 

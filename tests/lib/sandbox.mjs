@@ -108,11 +108,11 @@ export class Bot extends Socket {
 export const text = (words) => [{ type: 'text', data: { text: words } }];
 
 export class Sandbox {
-  static async start({ profile = 'napcat', token = 'secret', port = 0, pageToken } = {}) {
+  static async start({ profile = 'napcat', token = 'secret', port = 0, pageToken, connect } = {}) {
     if (!program) throw new Error('no program: build it with ./test or set REPLYGATE');
     const s = new Sandbox();
-    const page = pageToken ? ['--page-token', pageToken] : [];
-    s.child = spawn(program, ['sandbox', '--json', '--profile', profile, '--token', token, '--port', String(port), ...page], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const more = [...(pageToken ? ['--page-token', pageToken] : []), ...(connect ? ['--connect', connect] : [])];
+    s.child = spawn(program, ['sandbox', '--json', '--profile', profile, '--token', token, '--port', String(port), ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [line] = await Promise.race([
       once(createInterface({ input: s.child.stdout }), 'line'),
       once(s.child, 'exit').then(([code]) => { throw new Error(`the sandbox ended with ${code}`); }),
