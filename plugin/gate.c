@@ -692,7 +692,7 @@ int32_t rg_gate_take_up(struct rg_gate *gate, const struct rg_stored_turn *t, st
   if (rc != RG_OK) return rc;
   size_t bytes = t->text.len;
   for (size_t i = 0; i < t->step_count; i++) bytes += t->steps[i].params.len;
-  rc = place_take(gate, &scene, bytes, &conversation);
+  rc = place_take(gate, &scene, bytes, false, &conversation);
   if (rc != RG_OK) goto out;
   struct rg_job *job = job_make(gate, &scene, t->text, &rc);
   if (job) {
