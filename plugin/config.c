@@ -104,6 +104,13 @@ struct rg_ids rg_config_named(const struct rg_config *c, const struct rg_endpoin
   return rg_table_named(table_of(c, e));
 }
 
+const struct rg_http_tool *rg_config_tool(const struct rg_config *c, struct span name)
+{
+  for (size_t i = 0; i < c->tool_count; i++)
+    if (span_eq(c->tools[i].name, name)) return &c->tools[i];
+  return NULL;
+}
+
 const struct rg_provider *rg_config_provider(const struct rg_config *c, struct span name)
 {
   for (size_t i = 0; i < c->provider_count; i++)

@@ -40,6 +40,10 @@ enum rg_trigger {
 };
 /* Bits of agent.tools; RG_TOOL_HTTP: some of agent.http_tools. */
 enum rg_agent_tool { RG_TOOL_FIND_MEMBER = 1, RG_TOOL_GET_MESSAGE = 2, RG_TOOL_HTTP = 4 };
+enum {
+  RG_TOOLS_MAX = 32,  /* HTTP tools of a group: each costs tokens at every question */
+  RG_HEADERS_MAX = 8, /* of an HTTP tool */
+};
 enum rg_method { RG_METHOD_GET, RG_METHOD_POST };
 enum rg_reach { RG_REACH_PUBLIC, RG_REACH_ANY };
 

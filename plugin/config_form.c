@@ -97,6 +97,7 @@ struct rg_yaml *rg_value_from_text(const struct rg_key *key, struct span text, s
     break;
   case RG_KEY_WORDS:
   case RG_KEY_IDS: lists = folds = true; break;
+  case RG_KEY_TOOL_NAMES:
   case RG_KEY_PATHS:
   case RG_KEY_TEXTS: lists = true; break;
   case RG_KEY_NOTICE:
@@ -113,7 +114,11 @@ struct rg_yaml *rg_value_from_text(const struct rg_key *key, struct span text, s
   case RG_KEY_URL:
   case RG_KEY_FACTS:
   case RG_KEY_PATH_MAP:
+  case RG_KEY_PARAMETERS:
+  case RG_KEY_HEADERS:
+  case RG_KEY_HEADER_FILES:
   case RG_KEY_SECTION:
+  case RG_KEY_TOOLS:
   case RG_KEY_ENDPOINTS:
   case RG_KEY_PROVIDERS:
   case RG_KEY_GROUPS:
@@ -225,6 +230,27 @@ static void add_words(const struct rg_key *key, uint32_t bits, enum rg_print for
   buf_add_char(out, ']');
 }
 
+/* The names of bits, then names. */
+static void add_tools(const struct rg_key *key, const struct rg_group *g, enum rg_print form,
+                      struct buf *out)
+{
+  struct span both[2 + RG_TOOLS_MAX];
+  const char *word;
+  size_t n = 0;
+  for (size_t i = 0; (word = rg_key_word(key, i)); i++)
+    if (g->agent.tools >> i & 1u) both[n++] = span_of(word);
+  for (size_t i = 0; i < g->agent.http_tools.count; i++) both[n++] = g->agent.http_tools.items[i];
+  add_list(&(struct rg_list) { both, n }, form, out);
+}
+
+/* Names are shown, values are not. */
+static void add_headers(const struct rg_list *pairs, enum rg_print form, struct buf *out)
+{
+  struct span shown[2 * RG_HEADERS_MAX];
+  for (size_t i = 0; i < pairs->count; i++) shown[i] = i % 2 ? SPAN("***") : pairs->items[i];
+  add_pairs(&(struct rg_list) { shown, pairs->count }, form, out);
+}
+
 static void add_address(struct span text, enum rg_print form, struct buf *out)
 {
   struct arena a;
@@ -282,6 +308,7 @@ static void add_special(const struct rg_key *key, const void *base, enum rg_prin
     else
       add_list(&g->media.hosts, form, out);
     return;
+  case RG_KEY_TOOL_NAMES: add_tools(key, g, form, out); return;
   default: /* RG_KEY_NOTICE */
     add_text(g->notice_off       ? SPAN("off")
              : g->notice.len > 0 ? g->notice
@@ -313,6 +340,12 @@ void rg_value_print(const struct rg_key *key, const void *base, enum rg_print fo
   case RG_KEY_WORDS: add_words(key, *(const uint32_t *)(const void *)place, form, out); return;
   case RG_KEY_STORE:
   case RG_KEY_URL: add_address(*text, form, out); return;
+  case RG_KEY_PARAMETERS: {
+    const struct rg_schema_file *schema = (const void *)place;
+    buf_add(out, schema->text.len > 0 ? schema->text : SPAN("\"\"")); /* JSON is YAML */
+    return;
+  }
+  case RG_KEY_HEADERS: add_headers((const struct rg_list *)(const void *)place, form, out); return;
   case RG_KEY_WORD_TEXT:
   case RG_KEY_TEXT:
   case RG_KEY_PREFIX:
@@ -324,14 +357,17 @@ void rg_value_print(const struct rg_key *key, const void *base, enum rg_print fo
   case RG_KEY_TEXTS: add_list((const struct rg_list *)(const void *)place, form, out); return;
   case RG_KEY_IDS: add_ids((const struct rg_ids *)(const void *)place, form, out); return;
   case RG_KEY_FACTS:
+  case RG_KEY_HEADER_FILES:
   case RG_KEY_PATH_MAP: add_pairs((const struct rg_list *)(const void *)place, form, out); return;
   case RG_KEY_CONNECT:
   case RG_KEY_LISTEN:
   case RG_KEY_RELAY_LISTEN:
   case RG_KEY_REACTIONS:
   case RG_KEY_HOSTS:
+  case RG_KEY_TOOL_NAMES:
   case RG_KEY_NOTICE: add_special(key, base, form, out); return;
   case RG_KEY_SECTION:
+  case RG_KEY_TOOLS:
   case RG_KEY_ENDPOINTS:
   case RG_KEY_PROVIDERS:
   case RG_KEY_GROUPS:
@@ -358,7 +394,10 @@ static size_t size_of(enum rg_key_type type)
   case RG_KEY_PATHS:
   case RG_KEY_TEXTS:
   case RG_KEY_FACTS:
+  case RG_KEY_HEADERS:
+  case RG_KEY_HEADER_FILES:
   case RG_KEY_PATH_MAP: return sizeof(struct rg_list);
+  case RG_KEY_PARAMETERS:
   case RG_KEY_SCHEMA: return sizeof(struct rg_schema_file);
   case RG_KEY_IDS: return sizeof(struct rg_ids);
   case RG_KEY_PROFILE: return sizeof(const struct ob_profile *);
@@ -368,7 +407,9 @@ static size_t size_of(enum rg_key_type type)
   case RG_KEY_REACTIONS:
   case RG_KEY_HOSTS:
   case RG_KEY_NOTICE:
+  case RG_KEY_TOOL_NAMES:
   case RG_KEY_SECTION:
+  case RG_KEY_TOOLS:
   case RG_KEY_ENDPOINTS:
   case RG_KEY_PROVIDERS:
   case RG_KEY_GROUPS:
@@ -390,6 +431,10 @@ void rg_value_copy(const struct rg_key *key, void *to, const void *from)
   case RG_KEY_HOSTS:
     g->media.public_hosts = h->media.public_hosts;
     g->media.hosts = h->media.hosts;
+    return;
+  case RG_KEY_TOOL_NAMES:
+    g->agent.tools = h->agent.tools;
+    g->agent.http_tools = h->agent.http_tools;
     return;
   case RG_KEY_NOTICE:
     g->notice_off = h->notice_off;

@@ -29,7 +29,7 @@ static const char *const forms[] = { "auto", "native", "prompt", NULL };
 static const char *const newer[] = { "cancel", "queue", NULL };
 static const char *const triggers[] = { "mention", "reply", "prefix", "keyword", "chance", NULL };
 static const char *const agent_tools[] = { "find_member", "get_message", NULL };
-static const char *const methods[] = { "GET", "POST", NULL };
+static const char *const methods[] = { "get", "post", NULL };
 static const char *const reaches[] = { "public", "any", NULL };
 static const char *const dialects[] = {
   "openai",        "azure",      "xai",      "cerebras",  "litellm",   "vllm",
@@ -492,13 +492,12 @@ static const struct rg_key tool[] = {
   { .name = "url", .type = RG_KEY_TEXT, .offset = AT_TOOL(url), .initial = "",
     .example = "https://music.example.com/search?limit=3&q={keyword}", .flags = RG_KEY_ADDRESS,
     .help_en = "Its address. {name} in path or query stands for a parameter, percent-encoded; of "
-               "those without a place GET makes a query, POST a JSON body. Redirects are not "
+               "those without a place get makes a query, post a JSON body. Redirects are not "
                "followed.",
-    .help_zh = "地址。路径和查询里的 {参数名} 换成参数值（自动转义）；其余参数 GET 放进查询，POST 放进 JSON。"
-               "不跟随重定向。" },
+    .help_zh = "地址，{参数名} 换成参数值（自动转义）；其余参数 get 放进查询，post 放进 JSON。不跟随重定向。" },
   { .name = "method", .type = RG_KEY_WORD, .offset = AT_TOOL(method), .words = methods,
-    .initial = "GET",
-    .help_en = "GET or POST.", .help_zh = "GET 或 POST。" },
+    .initial = "get",
+    .help_en = "get or post.", .help_zh = "get 或 post。" },
   { .name = "headers", .type = RG_KEY_HEADERS, .offset = AT_TOOL(headers), .initial = "",
     .example = "{Authorization: \"Bearer ${MUSIC_KEY:-}\"}", .flags = RG_KEY_SECRET,
     .help_en = "Headers of the request; secrets best as ${VARIABLE}. Neither the model nor the log "

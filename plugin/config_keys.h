@@ -12,6 +12,7 @@ enum rg_scope {
   RG_SCOPE_ENDPOINT,  /* endpoints.NAME: struct rg_endpoint */
   RG_SCOPE_GROUP,     /* groups.ID, endpoints.NAME.groups.ID: struct rg_group */
   RG_SCOPE_PROVIDER,  /* providers.NAME: struct rg_provider */
+  RG_SCOPE_TOOL,      /* tools.NAME: struct rg_http_tool */
   RG_SCOPE_FRAMEWORK, /* an item of relay.connect: struct rg_framework */
   RG_SCOPE_COUNT
 };
@@ -43,10 +44,15 @@ enum rg_key_type {
   RG_KEY_REACTIONS,
   RG_KEY_HOSTS,
   RG_KEY_NOTICE,
-  RG_KEY_ENDPOINTS,  /* a mapping of names to RG_SCOPE_ENDPOINT */
-  RG_KEY_PROVIDERS,  /* a mapping of names to RG_SCOPE_PROVIDER */
-  RG_KEY_GROUPS,     /* a mapping of group numbers to RG_SCOPE_GROUP */
-  RG_KEY_FRAMEWORKS, /* a list of RG_SCOPE_FRAMEWORK */
+  RG_KEY_TOOL_NAMES,   /* a list of words, a bit for each, and of names of HTTP tools */
+  RG_KEY_PARAMETERS,   /* a JSON Schema written as YAML */
+  RG_KEY_HEADERS,      /* a mapping of header names to values */
+  RG_KEY_HEADER_FILES, /* the same to paths */
+  RG_KEY_ENDPOINTS,    /* a mapping of names to RG_SCOPE_ENDPOINT */
+  RG_KEY_PROVIDERS,    /* a mapping of names to RG_SCOPE_PROVIDER */
+  RG_KEY_TOOLS,        /* a mapping of names to RG_SCOPE_TOOL */
+  RG_KEY_GROUPS,       /* a mapping of group numbers to RG_SCOPE_GROUP */
+  RG_KEY_FRAMEWORKS,   /* a list of RG_SCOPE_FRAMEWORK */
 };
 
 enum rg_key_flag {

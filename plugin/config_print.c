@@ -43,6 +43,7 @@ static const void *base_of(const struct example *x, enum rg_scope scope)
   case RG_SCOPE_ENDPOINT: return x->c->endpoints;
   case RG_SCOPE_GROUP: return rg_config_group(x->c, NULL, 0);
   case RG_SCOPE_PROVIDER: return x->c->providers;
+  case RG_SCOPE_TOOL: return x->c->tools;
   case RG_SCOPE_FRAMEWORK:
   case RG_SCOPE_COUNT: break;
   }
@@ -120,6 +121,9 @@ static void print_inner(const struct example *x, const struct rg_key *key, enum 
   } else if (key->type == RG_KEY_PROVIDERS) {
     line(x, depth + 1, off, "main", "");
     print_keys(x, RG_SCOPE_PROVIDER, SPAN(""), depth + 2, off);
+  } else if (key->type == RG_KEY_TOOLS) {
+    line(x, depth + 1, off, "search_music", "");
+    print_keys(x, RG_SCOPE_TOOL, SPAN(""), depth + 2, off);
   } else if (scope == RG_SCOPE_ENDPOINT) {
     line(x, depth + 1, off, "123456789", "");
     line(x, depth + 2, off, "card", "text");
@@ -143,7 +147,7 @@ static bool has_example(enum rg_scope scope, const struct rg_key *section)
 static bool is_inner(const struct rg_key *key)
 {
   return key->type == RG_KEY_SECTION || key->type == RG_KEY_ENDPOINTS ||
-         key->type == RG_KEY_PROVIDERS || key->type == RG_KEY_GROUPS;
+         key->type == RG_KEY_PROVIDERS || key->type == RG_KEY_TOOLS || key->type == RG_KEY_GROUPS;
 }
 
 static void print_key(const struct example *x, const struct rg_key *key, enum rg_scope scope,
@@ -202,7 +206,8 @@ bool rg_config_print_example(bool defaults, struct buf *out)
   struct rg_config_faults faults;
   arena_init(&arena, 64 * 1024);
   struct rg_config *c = rg_config_read(SPAN("endpoints: {main: {connect: host}}\n"
-                                            "providers: {main: {model: m}}"),
+                                            "providers: {main: {model: m}}\n"
+                                            "tools: {t: {description: d, url: https://h/}}"),
                                        SPAN(""), NULL, NULL, &arena, &faults);
   arena_done(&arena);
   if (!c) return false;
@@ -221,6 +226,7 @@ static const char *const headings[RG_SCOPE_COUNT][2] = {
   [RG_SCOPE_GROUP] = { "群：`groups.default`、`groups.群号`、`endpoints.名字.groups.…`",
                        "A group: `groups.default`, `groups.NUMBER`, `endpoints.NAME.groups.…`" },
   [RG_SCOPE_PROVIDER] = { "模型服务：`providers.名字`", "A provider: `providers.NAME`" },
+  [RG_SCOPE_TOOL] = { "工具：`tools.名字`", "A tool: `tools.NAME`" },
   [RG_SCOPE_FRAMEWORK] = { "框架：`relay.connect` 的一项",
                            "A framework: an item of `relay.connect`" },
 };
@@ -305,7 +311,8 @@ static bool says_nothing(const struct rg_key *key, const void *base)
   case RG_KEY_SECTION: return strcmp(key->name, "relay") == 0 && !c->relay.present;
   default:
     return key->type == RG_KEY_ENDPOINTS || key->type == RG_KEY_PROVIDERS ||
-           key->type == RG_KEY_GROUPS || key->type == RG_KEY_FRAMEWORKS;
+           key->type == RG_KEY_TOOLS || key->type == RG_KEY_GROUPS ||
+           key->type == RG_KEY_FRAMEWORKS;
   }
 }
 
@@ -412,6 +419,12 @@ bool rg_config_print(const struct rg_config *c, struct buf *out)
     const struct rg_provider *p = &c->providers[i];
     buf_printf(out, "  %.*s:\n", (int)p->name.len, p->name.ptr);
     print_plain(RG_SCOPE_PROVIDER, SPAN(""), p, 2, out);
+  }
+  if (c->tool_count > 0) buf_add(out, SPAN("tools:\n"));
+  for (size_t i = 0; i < c->tool_count; i++) {
+    const struct rg_http_tool *t = &c->tools[i];
+    buf_printf(out, "  %.*s:\n", (int)t->name.len, t->name.ptr);
+    print_plain(RG_SCOPE_TOOL, SPAN(""), t, 2, out);
   }
   print_groups(c, NULL, 0, out);
   return !out->failed;

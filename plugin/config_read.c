@@ -8,6 +8,7 @@
 #include "plugin/config_address.h"
 #include "plugin/config_layers.h"
 #include "plugin/provider/provider.h"
+#include "plugin/tool_url.h"
 
 enum {
   FAULTS_MAX = 100,             /* more are of no use to anyone */
@@ -31,6 +32,7 @@ struct loader {
   struct rg_endpoint endpoint;
   struct rg_group group;
   struct rg_provider provider;
+  struct rg_http_tool tool;
   struct rg_framework framework;
   struct rg_layers groups;          /* of the file */
   const struct rg_yaml *frameworks; /* relay.connect, to look at when endpoints are known */
@@ -139,6 +141,7 @@ static const char *home_of(enum rg_scope scope, struct span name)
     [RG_SCOPE_ENDPOINT] = "under endpoints.NAME",
     [RG_SCOPE_GROUP] = "under groups.default or a group's number",
     [RG_SCOPE_PROVIDER] = "under providers.NAME",
+    [RG_SCOPE_TOOL] = "under tools.NAME",
   };
   for (size_t i = 0; i < RG_SCOPE_COUNT; i++)
     if ((enum rg_scope)i != scope && homes[i] && rg_key_find((enum rg_scope)i, name))
@@ -184,6 +187,7 @@ static const void *defaults_of(const struct loader *l, enum rg_scope scope)
   case RG_SCOPE_ENDPOINT: return &l->endpoint;
   case RG_SCOPE_GROUP: return &l->group;
   case RG_SCOPE_PROVIDER: return &l->provider;
+  case RG_SCOPE_TOOL: return &l->tool;
   case RG_SCOPE_FRAMEWORK: return &l->framework;
   case RG_SCOPE_COUNT: break;
   }
@@ -215,6 +219,7 @@ static void note_not_built(struct loader *l, const struct rg_key *key, const str
 
 static void read_endpoints(struct loader *l, const struct rg_yaml *map, struct span path);
 static void read_providers(struct loader *l, const struct rg_yaml *map, struct span path);
+static void read_tools(struct loader *l, const struct rg_yaml *map, struct span path);
 static void read_groups(struct loader *l, const struct rg_yaml *map, struct span path,
                         struct rg_layers *ret);
 
@@ -238,6 +243,8 @@ static void read_inner(struct loader *l, struct mapping *m, const struct rg_key 
     read_endpoints(l, value, path);
   } else if (key->type == RG_KEY_PROVIDERS) {
     read_providers(l, value, path);
+  } else if (key->type == RG_KEY_TOOLS) {
+    read_tools(l, value, path);
   } else if (is_list) {
     l->frameworks = value;
     if (value->count > 0) note_not_built(l, key, m, path);
@@ -265,7 +272,7 @@ static void read_section(struct loader *l, struct mapping *m, const struct rg_ya
     uint64_t bit = 1ull << rg_key_index(m->scope, row);
     m->set |= bit;
     if (row->type == RG_KEY_SECTION || row->type == RG_KEY_ENDPOINTS ||
-        row->type == RG_KEY_PROVIDERS || row->type == RG_KEY_GROUPS ||
+        row->type == RG_KEY_PROVIDERS || row->type == RG_KEY_TOOLS || row->type == RG_KEY_GROUPS ||
         row->type == RG_KEY_FRAMEWORKS)
       read_inner(l, m, row, key->next, name, below);
     else if (rg_value_read(&l->r, row, key->next, below, m->base))
@@ -561,19 +568,118 @@ static void read_providers(struct loader *l, const struct rg_yaml *map, struct s
   l->c->providers = providers;
 }
 
-/* Names in agent.providers that no provider has. */
+/* ---- tools ---- */
+
+/* A name that every provider takes for a function. */
+static bool is_tool_name(struct span s)
+{
+  enum { NAME_MAX_BYTES = 64 };
+  for (size_t i = 0; i < s.len; i++) {
+    char c = s.ptr[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '-'))) return false;
+  }
+  return s.len > 0 && s.len <= NAME_MAX_BYTES;
+}
+
+/* What a tool needs beyond each key. */
+static void check_tool(struct loader *l, const struct mapping *m, const struct rg_yaml *key,
+                       struct rg_http_tool *t)
+{
+  static const struct span no_parameters =
+      SPAN_INIT("{\"type\":\"object\",\"properties\":{},\"required\":[],"
+                "\"additionalProperties\":false}");
+  const struct rg_yaml *map = key->next;
+  struct span why;
+  int n = (int)m->path.len;
+  if (m->bad) return;
+  if (!t->parameters.tree) {
+    t->parameters.text = no_parameters;
+    rg_schema_read(no_parameters, &l->c->arena, &l->tree, &t->parameters.tree, &why);
+  }
+  if (span_is_blank(t->description) && !m->unknown)
+    tell(l, key, "%.*s: no description: the model knows the tool by it only", n, m->path.ptr);
+  const struct rg_yaml *url = key_in(map, "url");
+  if (!url && !m->unknown) tell(l, key, "%.*s: no address: write url", n, m->path.ptr);
+  const char *fault =
+      url ? rg_tool_url_fault(t->url, t->parameters.tree, t->method == RG_METHOD_GET, &l->tree)
+          : NULL;
+  if (fault) tell(l, url->next, "%.*s.url: %s", n, m->path.ptr, fault);
+  if (t->headers.count + t->header_files.count > 2 * RG_HEADERS_MAX)
+    tell(l, key, "%.*s: headers and header_files: at most 8 in all", n, m->path.ptr);
+}
+
+static void read_tool(struct loader *l, const struct rg_yaml *key, struct span path,
+                      struct rg_http_tool *t)
+{
+  struct mapping m = { .scope = RG_SCOPE_TOOL, .base = t, .path = path_to(l, path, key->text) };
+  const struct rg_yaml *map = key->next;
+  t->name = arena_copy(&l->c->arena, key->text);
+  if (map->faulty) return;
+  bool own =
+      rg_key_word_find(rg_key_find(RG_SCOPE_GROUP, SPAN("agent.tools")), key->text) != SIZE_MAX;
+  if (!is_tool_name(key->text) || own) {
+    tell(l, key, "%.*s: %s", (int)m.path.len, m.path.ptr,
+         own ? "Replygate has a tool of this name already"
+             : "not a usable name: write at most 64 letters, digits, _ and -");
+  } else if (map->kind != RG_YAML_MAP) {
+    tell(l, map, "%.*s: write the keys of this tool below it, like url: https://…%s",
+         (int)m.path.len, m.path.ptr, hint(map));
+  } else {
+    read_section(l, &m, map, SPAN(""), m.path);
+    check_tool(l, &m, key, t);
+  }
+}
+
+static void read_tools(struct loader *l, const struct rg_yaml *map, struct span path)
+{
+  struct rg_http_tool *tools = arena_zalloc(&l->c->arena, map->count + 1, sizeof *tools);
+  if (!tools) {
+    tell(l, map, "out of memory");
+    return;
+  }
+  for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
+    if (key->faulty) continue;
+    struct rg_http_tool *t = &tools[l->c->tool_count++];
+    fill(l, RG_SCOPE_TOOL, t);
+    read_tool(l, key, path, t);
+  }
+  l->c->tools = tools;
+}
+
+/* ---- names of what stands elsewhere in the file ---- */
+
+static bool is_provider(const struct rg_config *c, struct span name)
+{
+  return rg_config_provider(c, name) != NULL;
+}
+
+static bool is_tool(const struct rg_config *c, struct span name)
+{
+  const struct rg_key *key = rg_key_find(RG_SCOPE_GROUP, SPAN("agent.tools"));
+  return rg_key_word_find(key, name) != SIZE_MAX || rg_config_tool(c, name);
+}
+
+/* Names in a list of agent that nothing has. */
+static void check_names(struct loader *l, const struct rg_layer *layer, const char *list,
+                        bool (*is)(const struct rg_config *c, struct span name), const char *what)
+{
+  const struct rg_yaml *agent = layer->map ? key_in(layer->map, "agent") : NULL;
+  if (!agent || agent->next->faulty || agent->next->kind != RG_YAML_MAP) return;
+  const struct rg_yaml *names = key_in(agent->next, list);
+  if (!names || names->next->faulty || names->next->kind != RG_YAML_LIST) return;
+  for (const struct rg_yaml *n = names->next->first; n; n = n->next)
+    if (!n->faulty && n->kind == RG_YAML_SCALAR && !is(l->c, n->text))
+      tell(l, n, "%.*s.agent.%s: %s", (int)layer->path.len, layer->path.ptr, list, what);
+}
+
 static void check_agents(struct loader *l, const struct rg_layers *layers)
 {
   for (size_t i = 0; i <= layers->count; i++) {
     const struct rg_layer *layer = i == 0 ? &layers->fallback : &layers->groups[i - 1];
-    const struct rg_yaml *agent = layer->map ? key_in(layer->map, "agent") : NULL;
-    if (!agent || agent->next->faulty || agent->next->kind != RG_YAML_MAP) continue;
-    const struct rg_yaml *names = key_in(agent->next, "providers");
-    if (!names || names->next->faulty || names->next->kind != RG_YAML_LIST) continue;
-    for (const struct rg_yaml *n = names->next->first; n; n = n->next)
-      if (!n->faulty && n->kind == RG_YAML_SCALAR && !rg_config_provider(l->c, n->text))
-        tell(l, n, "%.*s.agent.providers: no provider of this name under providers",
-             (int)layer->path.len, layer->path.ptr);
+    check_names(l, layer, "providers", is_provider, "no provider of this name under providers");
+    check_names(l, layer, "tools", is_tool,
+                "no tool of this name: write find_member, get_message or a name under tools");
   }
 }
 
@@ -724,6 +830,7 @@ static void read_all(struct loader *l, struct span text)
   read_defaults(l, RG_SCOPE_ENDPOINT, &l->endpoint);
   read_defaults(l, RG_SCOPE_GROUP, &l->group);
   read_defaults(l, RG_SCOPE_PROVIDER, &l->provider);
+  read_defaults(l, RG_SCOPE_TOOL, &l->tool);
   l->r.expand = true;
   fill(l, RG_SCOPE_TOP, l->c);
   if (!rg_text_check(text, on_text_fault, l, &text)) return;

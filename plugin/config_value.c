@@ -389,6 +389,139 @@ static bool read_pairs(const struct value *v, const struct rg_yaml *node, struct
   return fine;
 }
 
+/* ---- tools ---- */
+
+static size_t word_index(const struct rg_key *key, struct span word)
+{
+  size_t i = rg_key_word_find(key, word);
+  return i == SIZE_MAX ? 0 : i + 1;
+}
+
+/* Words of the row are bits, other names those of HTTP tools, looked up when all are known. */
+static bool read_tool_names(const struct value *v, const struct rg_yaml *node, struct rg_group *g)
+{
+  struct rg_list names;
+  if (!read_list(v, node, text_item, &names)) return false;
+  struct span *others = arena_zalloc(v->r->arena, names.count + 1, sizeof *others);
+  if (!others) return out_of_memory(v, node);
+  size_t n = 0;
+  uint32_t bits = 0;
+  for (size_t i = 0; i < names.count; i++) {
+    size_t word = word_index(v->key, names.items[i]);
+    if (word > 0)
+      bits |= 1u << (word - 1);
+    else
+      others[n++] = names.items[i];
+  }
+  if (n > RG_TOOLS_MAX) return fail_with(v, node, "at most 32 tools", "最多 32 个工具");
+  g->agent.tools = bits | (n > 0 ? RG_TOOL_HTTP : 0);
+  g->agent.http_tools = (struct rg_list) { others, n };
+  return true;
+}
+
+/* Writes YAML as JSON. The only word of a schema that is no text is additionalProperties: false. */
+static void write_json(const struct rg_yaml *node, bool may_be_false, struct schema_writer *w)
+{
+  switch (node->kind) {
+  case RG_YAML_SCALAR:
+    if (may_be_false && node->plain && span_is(node->text, "false"))
+      schema_write_bool(w, false);
+    else
+      schema_write_string(w, node->text.ptr ? node->text : SPAN(""));
+    return;
+  case RG_YAML_LIST:
+    schema_write_array(w);
+    for (const struct rg_yaml *item = node->first; item; item = item->next)
+      write_json(item, false, w);
+    schema_write_array_end(w);
+    return;
+  case RG_YAML_MAP:
+    schema_write_object(w);
+    for (const struct rg_yaml *key = node->first; key; key = key->next->next) {
+      schema_write_key(w, key->text);
+      write_json(key->next, span_is(key->text, "additionalProperties"), w);
+    }
+    schema_write_object_end(w);
+    return;
+  }
+}
+
+static bool holds_fault(const struct rg_yaml *node)
+{
+  bool faulty = node->faulty;
+  for (const struct rg_yaml *n = node->first; n && !faulty; n = n->next) faulty = holds_fault(n);
+  return faulty;
+}
+
+/* A schema written as YAML. */
+static bool read_parameters(const struct value *v, const struct rg_yaml *node,
+                            struct rg_schema_file *place)
+{
+  const struct rg_reading *r = v->r;
+  struct buf json;
+  struct span why;
+  *place = (struct rg_schema_file) { .tree = NULL };
+  if (holds_fault(node)) return false; /* it was told */
+  if (node->kind != RG_YAML_MAP) return fail(v, node, nothing);
+  buf_init(&json, RG_SCHEMA_MAX);
+  struct schema_writer w = { .out = &json };
+  write_json(node, false, &w);
+  place->text = arena_copy(r->arena, buf_span(&json));
+  bool failed = json.failed || !place->text.ptr;
+  buf_done(&json);
+  if (failed) return fail_with(v, node, "larger than 256 KiB", "超过 256 KiB");
+  if (rg_schema_read(place->text, r->arena, r->notes, &place->tree, &why)) return true;
+  why = arena_copy(r->notes, why); /* with its end */
+  return fail_with(v, node, why.ptr, why.ptr);
+}
+
+/* RFC 9110's token. */
+static bool is_header_name(struct span s)
+{
+  for (size_t i = 0; i < s.len; i++) {
+    unsigned char c = (unsigned char)s.ptr[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!letter && !memchr("!#$%&'*+-.^_`|~", c, 15)) return false;
+  }
+  return s.len > 0;
+}
+
+/* What the request has by itself, or would be another request. */
+static bool is_own_header(struct span name)
+{
+  static const char *const own[] = { "Host",       "Content-Length", "Transfer-Encoding",
+                                     "Connection", "Expect",         "Upgrade" };
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (span_eq_nocase(name, span_of(own[i]))) return true;
+  return false;
+}
+
+static bool has_control(struct span s)
+{
+  for (size_t i = 0; i < s.len; i++)
+    if ((unsigned char)s.ptr[i] < ' ') return true;
+  return false;
+}
+
+/* Header names, and values or paths of files. */
+static bool read_headers(const struct value *v, const struct rg_yaml *node, struct rg_list *place)
+{
+  if (!read_pairs(v, node, place)) return false;
+  bool fine = place->count <= 2 * RG_HEADERS_MAX ||
+              fail_with(v, node, "at most 8 headers", "最多 8 个请求头");
+  for (const struct rg_yaml *key = node->first; key && fine; key = key->next->next)
+    if (!is_header_name(key->text) || is_own_header(key->text))
+      fine = fail_with(v, key, "no header that may be set here", "不能设置这样的请求头");
+  struct span *items = (struct span *)place->items; /* just made */
+  for (size_t i = 1; i < place->count && fine; i += 2) {
+    if (v->key->type == RG_KEY_HEADER_FILES)
+      items[i] = rg_path_join(v->r->folder, items[i], v->r->arena);
+    if (!items[i].ptr) return out_of_memory(v, node);
+    if (has_control(items[i])) fine = fail_with(v, node, "a line end in a value", "值里有换行");
+  }
+  return fine;
+}
+
 /* ---- values of a form of their own ---- */
 
 static bool read_path(const struct value *v, const struct rg_yaml *node, struct span *place)
@@ -550,6 +683,11 @@ bool rg_value_read(const struct rg_reading *r, const struct rg_key *key, const s
   case RG_KEY_REACTIONS: return read_reactions(&v, node, base);
   case RG_KEY_HOSTS: return read_hosts(&v, node, base);
   case RG_KEY_NOTICE: return read_notice(&v, node, base);
+  case RG_KEY_TOOL_NAMES: return read_tool_names(&v, node, base);
+  case RG_KEY_PARAMETERS: return read_parameters(&v, node, (struct rg_schema_file *)(void *)place);
+  case RG_KEY_HEADERS:
+  case RG_KEY_HEADER_FILES: return read_headers(&v, node, (struct rg_list *)(void *)place);
+  case RG_KEY_TOOLS:
   case RG_KEY_SECTION:
   case RG_KEY_ENDPOINTS:
   case RG_KEY_PROVIDERS:

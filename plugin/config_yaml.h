@@ -7,7 +7,9 @@
 #include "plugin/config_text.h"
 
 enum {
-  RG_YAML_DEPTH_MAX = 8,              /* endpoints.NAME.groups.ID.media.roots needs 7 */
+  /* endpoints.NAME.groups.ID.media.roots needs 7; tools.NAME.parameters with three objects in each
+   * other 12 */
+  RG_YAML_DEPTH_MAX = 16,
   RG_YAML_TEXT_MAX = 8 * 1024 * 1024, /* 10,000 groups with every key set take 7 MiB */
   RG_YAML_SCALAR_MAX = 64 * 1024,     /* the longest value: a notice; more is a lost quote */
 };

@@ -158,7 +158,7 @@ static void nobody_answers(struct rg_run *run)
 void rg_run_ask(struct rg_run *run)
 {
   const struct rg_provider *p = provider_next(run);
-  struct rg_tool tools[RG_LOOKUP_TOOLS];
+  struct rg_tool tools[RG_RUN_TOOLS_MAX];
   struct rg_provider_call call;
   struct arena once;
   enum rg_form form;
@@ -174,7 +174,7 @@ void rg_run_ask(struct rg_run *run)
     .said = run->said,
     .said_count = run->said_count,
     .tools = tools,
-    .tool_count = rg_lookup_tools(rg_run_tools(run), tools),
+    .tool_count = rg_run_tool_list(run, tools),
     .tools_off = run->rounds >= run->view.group->agent.tool_rounds,
     .schema = run->schema,
   };

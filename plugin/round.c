@@ -5,6 +5,7 @@
 
 #include "plugin/lookup.h"
 #include "plugin/question.h"
+#include "plugin/tool.h"
 
 static void run_lookup(struct rg_run *run);
 
@@ -124,6 +125,68 @@ static void get_message(struct rg_run *run)
                           looked);
 }
 
+/* --- HTTP tools --- */
+
+static void http_done(struct rg_gate *gate, uint64_t number, struct span result)
+{
+  struct rg_run *run = gate->agent ? rg_run_find(gate->agent, number) : NULL;
+  if (!run) return;
+  run->http = 0;
+  lookup_done(run, result.ptr ? result : SPAN("{\"error\":\"out of memory\"}"));
+}
+
+static void http_tool(struct rg_run *run, const struct rg_http_tool *tool)
+{
+  const char *error;
+  run->http =
+      rg_tool_call(run->agent->gate, run->view.config, tool, run->calls[run->call].arguments,
+                   http_done, run->number, &run->arena, &error);
+  if (run->http == 0) lookup_done(run, span_of(error));
+}
+
+/* --- the same call again --- */
+
+/* Arguments without the white space that a model writes now and then. False: they are no JSON. */
+static bool compact(struct span arguments, struct buf *out)
+{
+  struct arena arena;
+  struct schema_node *tree;
+  struct schema_writer w = { .out = out };
+  arena_init(&arena, RG_PROVIDER_BODY_MAX);
+  bool read = schema_tree_read(arguments, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL) == SCHEMA_OK;
+  if (read) schema_write_tree(&w, tree);
+  arena_done(&arena);
+  return read && !out->failed;
+}
+
+static bool same_arguments(struct span a, struct span b)
+{
+  struct buf x, y;
+  if (span_eq(a, b)) return true;
+  buf_init(&x, RG_PROVIDER_BODY_MAX);
+  buf_init(&y, RG_PROVIDER_BODY_MAX);
+  bool same = compact(a, &x) && compact(b, &y) && span_eq(buf_span(&x), buf_span(&y));
+  buf_done(&x);
+  buf_done(&y);
+  return same;
+}
+
+/* What the same call has brought in this turn, or an empty span: nothing is done twice. */
+static struct span earlier(const struct rg_run *run, const struct rg_tool_call *call)
+{
+  const struct rg_said *asked = NULL;
+  size_t k = 0;
+  for (size_t i = 0; i < run->said_count; i++) {
+    const struct rg_said *s = &run->said[i];
+    if (s->by == RG_SAID_MODEL) asked = s, k = 0;
+    if (s->by != RG_SAID_TOOL || !asked || k == asked->call_count) continue;
+    const struct rg_tool_call *done = &asked->calls[k++];
+    if (span_eq(done->name, call->name) && same_arguments(done->arguments, call->arguments))
+      return s->text;
+  }
+  return (struct span) { NULL, 0 };
+}
+
 /* Does the next call of the round, or asks the model with all results. At most RG_CALLS_MAX deep. */
 static void run_lookup(struct rg_run *run)
 {
@@ -131,11 +194,22 @@ static void run_lookup(struct rg_run *run)
     rg_run_ask(run);
     return;
   }
-  switch (rg_lookup_of(rg_run_tools(run), run->calls[run->call].name)) {
+  const struct rg_tool_call *call = &run->calls[run->call];
+  const struct rg_http_tool *tool = rg_run_http_tool(run, call->name);
+  struct span known = earlier(run, call);
+  if (known.ptr) {
+    lookup_done(run, known);
+    return;
+  }
+  switch (rg_lookup_of(rg_run_tools(run), call->name)) {
   case RG_TOOL_FIND_MEMBER: find_member(run); return;
   case RG_TOOL_GET_MESSAGE: get_message(run); return;
-  default: lookup_done(run, SPAN("{\"error\":\"there is no such tool\"}")); return;
+  default: break;
   }
+  if (tool)
+    http_tool(run, tool);
+  else
+    lookup_done(run, SPAN("{\"error\":\"there is no such tool\"}"));
 }
 
 /* A step of the tool loop. The words beside the calls are a message of their own. */

@@ -155,6 +155,26 @@ const struct rg_provider *rg_run_provider(const struct rg_run *run, size_t i)
   return i < names->count ? rg_config_provider(c, names->items[i]) : NULL;
 }
 
+const struct rg_http_tool *rg_run_http_tool(const struct rg_run *run, struct span name)
+{
+  const struct rg_list *names = &run->view.group->agent.http_tools;
+  if (!(rg_run_tools(run) & RG_TOOL_HTTP)) return NULL;
+  for (size_t i = 0; i < names->count; i++)
+    if (span_eq(names->items[i], name)) return rg_config_tool(run->view.config, name);
+  return NULL;
+}
+
+size_t rg_run_tool_list(const struct rg_run *run, struct rg_tool ret[RG_RUN_TOOLS_MAX])
+{
+  const struct rg_list *names = &run->view.group->agent.http_tools;
+  size_t n = rg_lookup_tools(rg_run_tools(run), ret);
+  for (size_t i = 0; i < names->count && n < RG_RUN_TOOLS_MAX; i++) {
+    const struct rg_http_tool *t = rg_run_http_tool(run, names->items[i]);
+    if (t) ret[n++] = (struct rg_tool) { t->name.ptr, t->description.ptr, t->parameters.text };
+  }
+  return n;
+}
+
 /* --- beginning --- */
 
 static const char preamble[] =

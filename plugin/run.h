@@ -6,7 +6,9 @@
 
 #include "plugin/agent.h"
 #include "plugin/chat.h"
+#include "plugin/lookup.h"
 
+enum { RG_RUN_TOOLS_MAX = RG_LOOKUP_TOOLS + RG_TOOLS_MAX };
 enum { RG_SAID_MAX = RG_TALK_MAX + 21 * (RG_CALLS_MAX + 1) }; /* the talk, every round's calls */
 
 struct rg_run {
@@ -78,5 +80,9 @@ struct rg_turn rg_run_turn(const struct rg_run *run);
 bool rg_run_said(struct rg_run *run, const struct rg_said *said);
 /* The tools that it may use: bits of enum rg_agent_tool. */
 uint32_t rg_run_tools(const struct rg_run *run);
+/* The same as the model is told of them; returns how many. */
+size_t rg_run_tool_list(const struct rg_run *run, struct rg_tool ret[RG_RUN_TOOLS_MAX]);
+/* The HTTP tool of that name, if it may use it. */
+const struct rg_http_tool *rg_run_http_tool(const struct rg_run *run, struct span name);
 
 #endif

@@ -465,8 +465,9 @@ static struct span printed(const struct rg_key *key, const struct rg_group *g, e
 }
 
 /* What a new value breaks together with others, or an empty span. */
-static struct span conflict(const struct rg_group *g, const struct rg_key *key,
-                            enum schema_language language, struct arena *arena)
+static struct span conflict(const struct rg_config *c, const struct rg_group *g,
+                            const struct rg_key *key, enum schema_language language,
+                            struct arena *arena)
 {
   bool en = language == SCHEMA_EN;
   bool paces = strcmp(key->name, "pace.min") == 0 || strcmp(key->name, "pace.max") == 0;
@@ -480,6 +481,11 @@ static struct span conflict(const struct rg_group *g, const struct rg_key *key,
       g->output_schema.path.len == 0)
     return en ? SPAN("output: schema needs a file: set output_schema first")
               : SPAN("output：schema 需要文件：请先设置 output_schema");
+  bool tools = strcmp(key->name, "agent.tools") == 0;
+  for (size_t i = 0; tools && i < g->agent.http_tools.count; i++)
+    if (!rg_config_tool(c, g->agent.http_tools.items[i]))
+      return en ? SPAN("agent.tools: no tool of this name: see tools in the configuration")
+                : SPAN("agent.tools：没有这个工具：请看配置里的 tools");
   return (struct span) { NULL, 0 };
 }
 
@@ -499,7 +505,7 @@ static struct span to_json(const struct rg_view *v, const struct rg_key *key,
   struct rg_group g = *v->group;
   struct span none = { NULL, 0 };
   if (rg_value_read(&r, key, value, span_of(key->name), &g)) {
-    ret->why = conflict(&g, key, language, arena);
+    ret->why = conflict(v->config, &g, key, language, arena);
     return ret->why.len > 0 ? none : printed(key, &g, RG_PRINT_JSON, arena);
   }
   ret->why = fault.what.ptr ? fault.what : span_of(key->name);
