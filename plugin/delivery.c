@@ -72,6 +72,7 @@ static enum rg_ending ending_of(const struct rg_job *job)
   if (job->course == RG_COURSE_SILENT) return RG_ENDING_NOTHING;
   if (job->course == RG_COURSE_MEDIA) return RG_ENDING_FAILED; /* nobody could look at them */
   if (job->course != RG_COURSE_DELIVER) return RG_ENDING_BLOCKED;
+  if (job->recovered && job->stopped && job->plan.count == 0) return RG_ENDING_FAILED;
   size_t sent = 0, sends = 0, reactions = 0;
   for (size_t i = 0; i < job->plan.count; i++) {
     bool arrived = job->parts[i].state == RG_PART_SENT;
@@ -235,16 +236,14 @@ static void correction_late(struct ob_timer *t)
   corrected(job, SPAN(""));
 }
 
-/* A turn that came before its endpoint was known is judged for what the endpoint turned out to be. */
-static void judge_late(struct rg_conversation *c, struct rg_job *job)
+/* Fits a turn that came before its endpoint was known to what the endpoint turned out to be. */
+static void fit_late(struct rg_conversation *c, struct rg_job *job)
 {
   struct rg_gate *gate = c->account->gate;
   pthread_mutex_lock(&gate->mu);
   struct rg_peer peer = c->account->peer;
   pthread_mutex_unlock(&gate->mu);
   if (!rg_job_fit(job, &peer)) rg_step_stop(job, "memory");
-  rg_job_judge(job);
-  judged(gate, job);
 }
 
 /* --- one step --- */
@@ -373,7 +372,9 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
   bool ready = rg_account_ready(c->account);
   if (!job->judged) {
     if (!ready && link_wait(c, job, now, wait_ms)) return NEXT_WAIT;
-    judge_late(c, job);
+    fit_late(c, job);
+    rg_job_judge(job);
+    judged(c->account->gate, job);
     if (job->stopped) return NEXT_END;
   }
   if (job->course == RG_COURSE_CORRECT || job->at_media) return NEXT_WAIT;
@@ -384,6 +385,7 @@ static enum next next_of(struct rg_conversation *c, struct rg_job *job, uint64_t
     return NEXT_WAIT;
   }
   if (!ready) return link_wait(c, job, now, wait_ms) ? NEXT_WAIT : NEXT_END;
+  if (job->recovered && !job->peer.known) fit_late(c, job);
   if (job->unsure) return NEXT_RESUME;
   /* who commands is not kept waiting by what the bot said */
   if (!job->own && job->plan.steps[job->step].kind != OB_STEP_REACTION) {

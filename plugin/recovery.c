@@ -223,8 +223,9 @@ void rg_recovery_fill(struct rg_job *job, const struct rg_stored_turn *t)
   int64_t age = now_ms() - t->at_ms;
   if (age > RG_RECOVERY_AGE_MS) rg_step_stop(job, "expired");
   if (t->step_count == 0) {
-    /* a plan that is not here was lost with the machine's last seconds, and may have been sent */
-    if (!t->kept || t->doubted) rg_step_stop(job, died);
+    /* a plan that is not here may have been lost with the machine's last seconds, and sent */
+    job->judged = !t->kept || t->doubted;
+    if (job->judged) rg_step_stop(job, died);
     return;
   }
   job->journal_planned = plan_fill(job, t);

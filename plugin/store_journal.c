@@ -107,6 +107,17 @@ static bool doubt_all(struct rg_sqlite *s)
   return false;
 }
 
+/* Whether the file is sound: what a damaged one says of turns could send them again. A few
+ * milliseconds, since the journal is bounded. */
+static bool is_sound(struct rg_sqlite *s)
+{
+  sqlite3_stmt *q = NULL;
+  bool sound = sqlite3_prepare_v2(s->db, "PRAGMA quick_check(1)", -1, &q, NULL) == SQLITE_OK &&
+               sqlite3_step(q) == SQLITE_ROW && span_is(rg_sqlite_text(q, 0), "ok");
+  sqlite3_finalize(q);
+  return sound;
+}
+
 bool rg_sqlite_claim(struct rg_store *store, uint64_t *last_ticket, char *why, size_t cap)
 {
   struct rg_sqlite *s = of(store);
@@ -114,10 +125,15 @@ bool rg_sqlite_claim(struct rg_store *store, uint64_t *last_ticket, char *why, s
   bool fine = rg_sqlite_need(s, why, cap);
   bool before = fine && s->claim < 0; /* a second claim of the same store is none */
   fine = fine && (!before || claim(s, why, cap));
+  if (fine && !is_sound(s))
+    fine = rg_sqlite_say(s, "the file is damaged", "move it away; what it says is lost", why, cap);
   if (fine && before && !is_trusted(s) && !doubt_all(s)) fine = rg_sqlite_fail(s, why, cap);
+  int64_t last = fine ? rg_sqlite_number(s, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence"
+                                            " WHERE name = 'turn'")
+                      : -1;
+  if (fine && last < 0) fine = rg_sqlite_fail(s, why, cap);
   if (fine) {
-    int64_t last = rg_sqlite_number(s, "SELECT seq FROM sqlite_sequence WHERE name = 'turn'");
-    *last_ticket = last > 0 ? (uint64_t)last : 0;
+    *last_ticket = (uint64_t)last;
     trust(s, true);
   } else if (s->claim >= 0) {
     close(s->claim);
@@ -361,6 +377,10 @@ bool rg_sqlite_turn_end(struct rg_store *store, const struct rg_stored_turn *t, 
   if (fine) {
     for (size_t i = 0; fine && i < t->step_count; i++)
       fine = state_write(s, RG_SQL_STEP_END, t->ticket, i, &t->steps[i], why, cap);
+    if (fine && t->step_count == 0) { /* there may be some all the same */
+      sqlite3_stmt *clear = s->prepared[RG_SQL_STEPS_CLEAR];
+      fine = rg_sqlite_step(s, clear, bind_number(clear, 1, (int64_t)t->ticket), why, cap);
+    }
     sqlite3_stmt *q = s->prepared[RG_SQL_TURN_END];
     fine = fine &&
            rg_sqlite_step(s, q,

@@ -88,6 +88,7 @@ static const char *const statements[RG_SQL_COUNT] = {
       " card_text = x'' WHERE ticket = ?1 AND n = ?2",
   [RG_SQL_STEP_END] = "UPDATE step SET state = ?3, at = ?4, message_id = ?5, params = x'',"
                       " card_text = x'' WHERE ticket = ?1 AND n = ?2",
+  [RG_SQL_STEPS_CLEAR] = "UPDATE step SET params = x'', card_text = x'' WHERE ticket = ?1",
   [RG_SQL_TURN_END] = "UPDATE turn SET text = x'', schema = x'', kept = 0, result = ?2, ended = ?3"
                       " WHERE ticket = ?1",
   [RG_SQL_STEPS_DROP] = "DELETE FROM step WHERE ticket IN (SELECT ticket FROM turn"

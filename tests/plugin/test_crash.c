@@ -41,7 +41,7 @@ struct field {
   struct ob_service *service;
   size_t place, times, next; /* next: the run to be taken; under mu, as what follows */
   pthread_mutex_t mu;
-  size_t runs, unreached, twice, lost, wrong, unknown;
+  size_t runs, unreached, twice, lost, wrong, unknown, unfound;
   struct buf faults;
 };
 
@@ -194,6 +194,7 @@ static void judge(const struct slot *s, struct run *r, struct arena *arena)
       fault(f, &f->wrong, s, r, what);
     else if (!accepted && (times > 0 || word[0] != '\0'))
       fault(f, &f->wrong, s, r, what);
+    if (unknown && times > 0) fault(f, &f->unfound, s, r, what); /* the history shows it */
     pthread_mutex_lock(&f->mu);
     f->unknown += unknown;
     pthread_mutex_unlock(&f->mu);
@@ -311,11 +312,14 @@ static void place_run(size_t place)
   for (size_t i = 0; i < SLOTS; i++) slot_close(&slots[i]);
   ob_service_stop(f->service);
   if (wanted)
-    fprintf(stderr, "%s: %zu runs, %zu twice, %zu lost, %zu wrong, %zu unknown, %zu unreached\n",
-            places[place], f->runs, f->twice, f->lost, f->wrong, f->unknown, f->unreached);
-  cr_expect_eq(f->twice + f->lost + f->wrong + f->unreached, 0,
-               "%zu runs: %zu twice, %zu lost, %zu wrong, %zu unreached\n%s", f->runs, f->twice,
-               f->lost, f->wrong, f->unreached, f->faults.ptr ? f->faults.ptr : "");
+    fprintf(
+        stderr,
+        "%s: %zu runs, %zu twice, %zu lost, %zu wrong, %zu unknown, %zu unfound, %zu unreached\n",
+        places[place], f->runs, f->twice, f->lost, f->wrong, f->unknown, f->unfound, f->unreached);
+  cr_expect_eq(f->twice + f->lost + f->wrong + f->unfound + f->unreached, 0,
+               "%zu runs: %zu twice, %zu lost, %zu wrong, %zu unfound, %zu unreached\n%s", f->runs,
+               f->twice, f->lost, f->wrong, f->unfound, f->unreached,
+               f->faults.ptr ? f->faults.ptr : "");
   buf_done(&f->faults);
   free(f);
 }
