@@ -41,6 +41,19 @@ enum ob_platform ob_platform_find(struct span name)
   return OB_PLATFORM_COUNT;
 }
 
+struct ob_share ob_share_settle(struct ob_share s, uint32_t platforms)
+{
+  if (!ob_url_is_web(s.image)) s.image = (struct span) { 0 };
+  if (!ob_url_is_web(s.audio)) s.audio = (struct span) { 0 };
+  if (s.platform != OB_PLATFORM_COUNT && !(platforms >> s.platform & 1u))
+    s.platform = OB_PLATFORM_COUNT;
+  if (s.title.len == 0) {
+    s.title = s.description;
+    s.description = (struct span) { 0 };
+  }
+  return s;
+}
+
 struct ob_share ob_share_read(const struct schema_segment *segment, uint32_t platforms)
 {
   struct ob_share s = {
@@ -51,15 +64,7 @@ struct ob_share ob_share_read(const struct schema_segment *segment, uint32_t pla
     .audio = schema_share_field(segment, "audio"),
     .platform = ob_platform_find(schema_share_field(segment, "platform")),
   };
-  if (!ob_url_is_web(s.image)) s.image = (struct span) { 0 };
-  if (!ob_url_is_web(s.audio)) s.audio = (struct span) { 0 };
-  if (s.platform != OB_PLATFORM_COUNT && !(platforms >> s.platform & 1u))
-    s.platform = OB_PLATFORM_COUNT;
-  if (s.title.len == 0) {
-    s.title = s.description;
-    s.description = (struct span) { 0 };
-  }
-  return s;
+  return ob_share_settle(s, platforms);
 }
 
 /* Whether the music card of this profile would be shown. */

@@ -35,8 +35,10 @@ enum ob_card_form {
   OB_FORM_ARK,
 };
 
-/* From a canonical segment; images and audio that are no web address are absent, so is a platform
- * that is unknown or not among the bits of platforms. Without a title the description is it. */
+/* Images and audio that are no web address are absent, so is a platform that is unknown or not among
+ * the bits of platforms. Without a title the description is it. */
+struct ob_share ob_share_settle(struct ob_share share, uint32_t platforms);
+/* From a canonical segment, settled. */
 struct ob_share ob_share_read(const struct schema_segment *segment, uint32_t platforms);
 enum ob_card_form ob_card_form(const struct ob_profile *profile, enum ob_card card,
                                const struct ob_share *share);

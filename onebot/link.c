@@ -355,6 +355,15 @@ uint64_t ob_link_ticket(const struct ob_link *l)
   return l->ticket;
 }
 
+static struct ob_answer answer_of(const struct ob_sight *s, struct span json)
+{
+  return (struct ob_answer) { .kind = OB_ANSWER_RESPONSE,
+                              .json = json,
+                              .echo = s->echo_raw,
+                              .data = s->data,
+                              .retcode = s->retcode };
+}
+
 void ob_link_answer(struct ob_link *l, uint64_t ticket, struct span json)
 {
   size_t slot = (size_t)(ticket >> TICKET_SERIAL_BITS);
@@ -362,11 +371,16 @@ void ob_link_answer(struct ob_link *l, uint64_t ticket, struct span json)
   if (l->closed || !l->wire || slot >= l->slot_count || !l->slots[slot].serial ||
       (l->slots[slot].serial & TICKET_SERIAL) != serial)
     return;
-  const struct ob_answer answer = { .kind = json.len ? OB_ANSWER_RESPONSE : OB_ANSWER_TIMEOUT,
-                                    .json = json };
+  struct ob_answer answer = { .kind = json.len ? OB_ANSWER_RESPONSE : OB_ANSWER_TIMEOUT,
+                              .json = json };
+  struct ob_sight seen;
+  struct arena arena; /* maybe inside the take of another frame */
+  arena_init(&arena, ARENA_MAX);
+  if (json.len && ob_sight_read(json, &arena, &seen, NULL)) answer = answer_of(&seen, json);
   l->heard_ms = ob_now_ms();
   if (json.len) prove(l);
   if (!l->closed) end_answered(l, slot, &answer);
+  arena_done(&arena);
 }
 
 void ob_link_pause(struct ob_link *l, bool pause)
@@ -478,7 +492,7 @@ static void take_event(struct ob_link *l, const struct ob_sight *s, struct span 
 static void take_response(struct ob_link *l, const struct ob_sight *s, size_t slot,
                           struct span text)
 {
-  struct ob_answer answer = { .kind = OB_ANSWER_RESPONSE, .json = text, .echo = s->echo_raw };
+  struct ob_answer answer = answer_of(s, text);
   if (more_follows(l, s)) {
     struct call *c = &l->slots[slot];
     c->due_ms = ob_now_ms() + c->timeout_ms;

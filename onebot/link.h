@@ -41,8 +41,9 @@ enum ob_answer_kind {
 
 struct ob_answer {
   enum ob_answer_kind kind;
-  struct span json; /* lent for the call */
-  struct span echo; /* RESPONSE, PART: the raw value in json that is the echo of the call */
+  struct span json; /* lent for the call, as what follows */
+  /* RESPONSE, PART: the raw values in json, empty where there are none */
+  struct span echo, data, retcode;
 };
 
 struct ob_link;

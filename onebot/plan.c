@@ -243,20 +243,26 @@ static void chance(struct planner *p, const struct schema_segment *segment)
   ob_compose_close(p->c);
 }
 
+bool ob_plan_share(const struct ob_profile *profile, const struct ob_plan_settings *settings,
+                   struct ob_share share, struct arena *arena, struct ob_compose *c)
+{
+  enum ob_card_form form = ob_card_form(profile, settings->card, &share);
+  if (form == OB_FORM_NOTICE) return false;
+  if (form == OB_FORM_TEXT) {
+    ob_compose_block(c, ob_card_text(&share, arena));
+    return true;
+  }
+  struct schema_writer *w = ob_compose_open(c, true);
+  ob_card_write(form, profile, &share, w);
+  if (form != OB_FORM_SHARE) ob_compose_is_card(c, ob_card_text(&share, arena));
+  ob_compose_close(c);
+  return true;
+}
+
 static void share(struct planner *p, const struct schema_segment *segment)
 {
   struct ob_share s = ob_share_read(segment, p->settings->share_platforms);
-  enum ob_card_form form = ob_card_form(p->profile, p->settings->card, &s);
-  if (form == OB_FORM_NOTICE) {
-    notice(p, SCHEMA_SHARE);
-  } else if (form == OB_FORM_TEXT) {
-    ob_compose_block(p->c, ob_card_text(&s, p->arena));
-  } else {
-    struct schema_writer *w = ob_compose_open(p->c, true);
-    ob_card_write(form, p->profile, &s, w);
-    if (form != OB_FORM_SHARE) ob_compose_is_card(p->c, ob_card_text(&s, p->arena));
-    ob_compose_close(p->c);
-  }
+  if (!ob_plan_share(p->profile, p->settings, s, p->arena, p->c)) notice(p, SCHEMA_SHARE);
 }
 
 static enum schema_code plan_segment(struct planner *p, const struct schema_segment *segment)

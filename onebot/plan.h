@@ -56,6 +56,10 @@ enum schema_code ob_plan_mention(const struct ob_profile *profile,
 /* "{"group_id":1,"message":[" of a target that was checked, and its action. */
 struct span ob_plan_head(const struct ob_target *target, struct arena *arena);
 struct span ob_plan_action(const struct ob_target *target);
+/* Composes a share in the form that the profile shows. False: its address is none, nothing was
+ * composed. */
+bool ob_plan_share(const struct ob_profile *profile, const struct ob_plan_settings *settings,
+                   struct ob_share share, struct arena *arena, struct ob_compose *c);
 /* Puts a reply's messages into c, each in sends of its own; join: the first goes on with the send
  * that is begun. Errors as above, without ETARGET. */
 enum schema_code ob_plan_messages(const struct ob_profile *profile,

@@ -259,13 +259,38 @@ static bool card_words(struct ob_inspect *in, struct ob_share *s, struct ob_comp
   return true;
 }
 
+/* The members of the reply contract that OneBot's own share has not. */
+static bool is_canonical_share(const struct schema_node *data)
+{
+  static const char *const own[] = { "description", "audio", "platform" };
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    if (value_of(data, own[i]).len > 0) return true;
+  return false;
+}
+
+/* A share of the reply contract: as in a model's reply. */
+static void canonical_share(struct ob_inspect *in, const struct schema_node *data,
+                            struct ob_compose *c)
+{
+  struct ob_share s = read_share(data);
+  if (s.description.len == 0) s.description = value_of(data, "description");
+  s.platform = ob_platform_find(value_of(data, "platform"));
+  in->changed = true;
+  ob_plan_share(in->profile, &in->settings->plan,
+                ob_share_settle(s, in->settings->plan.share_platforms), in->arena, c);
+}
+
 static bool share(struct ob_inspect *in, const struct schema_node *data, struct ob_compose *c)
 {
   static const char *const done[] = { "image", NULL };
   static const char *const swapped[] = { "content", "image", NULL };
   struct ob_share s = read_share(data);
   if (!ob_url_is_web(s.url)) return refuse(in, OB_SHARE, SCHEMA_EMEDIA, "has no web address");
-  if (!ob_profile_shows(in->profile, OB_SHARE) || s.title.len == 0) return card_words(in, &s, c);
+  if (is_canonical_share(data) || !ob_profile_shows(in->profile, OB_SHARE)) {
+    canonical_share(in, data, c);
+    return true;
+  }
+  if (s.title.len == 0) return card_words(in, &s, c);
   bool swaps = in->profile->share_swaps;
   const struct schema_node *image = schema_tree_get(data, "image");
   if (swaps ? image || schema_tree_get(data, "content") : image && s.image.len == 0)
@@ -413,15 +438,47 @@ static bool markdown(struct ob_inspect *in, const struct schema_node *data, stru
   return true;
 }
 
+static const struct schema_node *buttons_of(const struct schema_node *row)
+{
+  return row->kind == SCHEMA_OBJECT ? schema_tree_get(row, "buttons") : row;
+}
+
 /* A button of zhin (label, data or payload), LLBot and Lagrange (render_data, action). */
-static void add_button(struct ob_buttons *b, const struct schema_node *button)
+static void add_button(struct ob_buttons *b, const struct schema_node *button,
+                       struct schema_row *numbered)
 {
   struct span label = value_of(button, "label");
   if (label.len == 0) label = value_of(schema_tree_get(button, "render_data"), "label");
   struct span payload = value_of(button, "data");
   if (payload.len == 0) payload = value_of(button, "payload");
   if (payload.len == 0) payload = value_of(schema_tree_get(button, "action"), "data");
-  ob_buttons_add(b, label, payload);
+  if (!ob_buttons_add(b, label, payload)) return;
+  struct schema_button *all = (struct schema_button *)numbered->buttons; /* of number_row */
+  if (all) all[numbered->count++] = (struct schema_button) { .label = label, .payload = payload };
+}
+
+/* Room for all buttons of the rows, in one. */
+static struct schema_row number_row(const struct schema_node *rows, struct arena *arena)
+{
+  size_t most = 0;
+  for (const struct schema_node *row = rows->first; row; row = row->next) {
+    const struct schema_node *buttons = buttons_of(row);
+    most += buttons ? buttons->count : 0;
+  }
+  return (struct schema_row) { .buttons = arena_zalloc(arena, most, sizeof(struct schema_button)) };
+}
+
+/* What the numbers of the list mean, for who remembers it. */
+static void promise(struct ob_inspect *in, const struct schema_row *numbered)
+{
+  struct schema_segment *segment = arena_zalloc(in->arena, 1, sizeof *segment);
+  struct schema_row *row = arena_zalloc(in->arena, 1, sizeof *row);
+  if (numbered->count == 0 || !segment || !row) return;
+  *row = *numbered;
+  segment->type = SCHEMA_KEYBOARD;
+  segment->keyboard.rows = row;
+  segment->keyboard.count = 1;
+  in->keyboard = segment;
 }
 
 static bool keyboard(struct ob_inspect *in, const struct schema_node *data, struct ob_compose *c)
@@ -432,12 +489,13 @@ static bool keyboard(struct ob_inspect *in, const struct schema_node *data, stru
     return refuse(in, OB_KEYBOARD, SCHEMA_ESEGMENT, "has no rows");
   struct ob_buttons b = { .language = in->settings->plan.language };
   buf_init(&b.text, in->arena->max);
+  struct schema_row numbered = number_row(rows, in->arena);
   for (const struct schema_node *row = rows->first; row; row = row->next) {
-    const struct schema_node *buttons = row;
-    if (row->kind == SCHEMA_OBJECT) buttons = schema_tree_get(row, "buttons");
+    const struct schema_node *buttons = buttons_of(row);
     for (const struct schema_node *n = buttons ? buttons->first : NULL; n; n = n->next)
-      add_button(&b, n);
+      add_button(&b, n, &numbered);
   }
+  promise(in, &numbered);
   if (b.text.failed) in->arena->failed = true;
   in->changed = true;
   ob_compose_block(c, buf_span(&b.text));

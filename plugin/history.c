@@ -55,23 +55,46 @@ static void words_copy(struct rg_past *p, const struct rg_job *job)
   buf_done(&text);
 }
 
-void rg_history_add(struct rg_history *h, const struct rg_job *job, const char *ending,
-                    uint64_t now_ms)
+/* A new item in front of the others; NULL: no memory. */
+static struct rg_past *past_new(struct rg_history *h, const char *ending,
+                                const struct schema_error *error, uint64_t now_ms)
 {
   if (!h->items) h->items = calloc(RG_HISTORY_MAX, sizeof *h->items);
-  if (!h->items) return;
+  if (!h->items) return NULL;
   past_done(&h->items[RG_HISTORY_MAX - 1]);
   memmove(h->items + 1, h->items, (RG_HISTORY_MAX - 1) * sizeof *h->items);
   if (h->count < RG_HISTORY_MAX) h->count++;
   h->until_ms = now_ms + RG_HISTORY_MS;
 
   struct rg_past *p = &h->items[0];
-  *p = (struct rg_past) { .when = time(NULL), .ending = ending, .reason = job->stopped };
-  if (job->has_verdict) p->verdict = schema_verdict_word(job->judgement.verdict);
-  if (job->error.code != SCHEMA_OK) {
-    p->code = schema_code_word(job->error.code);
-    memcpy(p->path, job->error.path, sizeof p->path);
+  *p = (struct rg_past) { .when = time(NULL), .ending = ending };
+  if (error && error->code != SCHEMA_OK) {
+    p->code = schema_code_word(error->code);
+    memcpy(p->path, error->path, sizeof p->path);
   }
+  return p;
+}
+
+void rg_history_note(struct rg_history *h, struct span message_id, const char *ending,
+                     const struct schema_error *error, uint64_t now_ms)
+{
+  struct rg_past *p = past_new(h, ending, error, now_ms);
+  if (!p || message_id.len == 0) return;
+  p->sent = malloc(sizeof *p->sent + message_id.len);
+  if (!p->sent) return;
+  char *at = (char *)(p->sent + 1);
+  memcpy(at, message_id.ptr, message_id.len);
+  p->sent[0] = (struct span) { at, message_id.len };
+  p->sent_count = 1;
+}
+
+void rg_history_add(struct rg_history *h, const struct rg_job *job, const char *ending,
+                    uint64_t now_ms)
+{
+  struct rg_past *p = past_new(h, ending, &job->error, now_ms);
+  if (!p) return;
+  p->reason = job->stopped;
+  if (job->has_verdict) p->verdict = schema_verdict_word(job->judgement.verdict);
   sent_copy(p, job);
   words_copy(p, job);
 }

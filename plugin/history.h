@@ -21,6 +21,10 @@ struct rg_history {
 /* Notes how a job ended; ending is the word of its result. Memory that is not there costs the note. */
 void rg_history_add(struct rg_history *h, const struct rg_job *job, const char *ending,
                     uint64_t now_ms);
+/* The same of a framework's single message: its id where it was sent, else why it was not (error may
+ * be NULL). */
+void rg_history_note(struct rg_history *h, struct span message_id, const char *ending,
+                     const struct schema_error *error, uint64_t now_ms);
 void rg_history_done(struct rg_history *h);
 /* Appends a line each: time, ending, reason; with words the text of the reply where it was kept. */
 void rg_history_write(const struct rg_history *h, bool words, enum schema_language language,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plugin/inbound.h"
+#include "plugin/relay.h"
 
 enum {
   PROBE_MS = 10 * 1000, /* asked again until an answer comes: a host may connect much later */
@@ -90,6 +91,9 @@ static void event_arrives(void *arg)
 {
   struct arrival *a = arg;
   rg_inbound_judge(a->gate, a->account, a->event, &a->verdict);
+  if (a->verdict.taken || !a->gate->relay) return;
+  rg_relay_event(a->gate->relay, a->account,
+                 a->verdict.edited ? buf_span(&a->verdict.edit) : a->event);
 }
 
 int32_t rg_gate_inbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes event,

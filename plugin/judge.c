@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "onebot/id.h"
+#include "plugin/promise.h"
 
 enum {
   /* the tree of the largest frame, and the frames that it becomes */
@@ -65,7 +66,8 @@ static void judge(struct rg_gate *gate, struct rg_account *account, struct arena
     return;
   }
   const struct rg_group *group = j->view.group;
-  if (!group->enabled) {
+  /* what goes round every check names no group that could be switched off */
+  if (!group->enabled && j->action.kind != OB_ACTION_DENIED) {
     j->unjudged = group->off_means == RG_OFF_PASS;
     if (!j->unjudged) drop(j, SCHEMA_EARGUMENT, "Replygate is switched off here and holds back");
     return;
@@ -150,50 +152,17 @@ static void write_refusal(struct schema_writer *w, const struct ob_action_judgem
   schema_write_object_end(w);
 }
 
-/* What a number of people will mean: the host sends the keyboard, so that no delivery of ours
- * remembers it. */
-struct keyboard_on_its_way {
-  struct rg_gate *gate;
-  struct rg_account *account;
-  struct rg_keyboard keyboard;
-  bool group;
-  char id[RG_ID_MAX];
-};
-
-static void keyboard_arrives(void *arg)
+static void promise_arrives(void *arg)
 {
-  struct keyboard_on_its_way *k = arg;
-  struct rg_gate *gate = k->gate;
-  pthread_mutex_lock(&gate->mu);
-  struct rg_conversation *c =
-      rg_conversation_get(&gate->conversations, k->account, k->group, span_of(k->id));
-  pthread_mutex_unlock(&gate->mu);
-  struct rg_keyboard *old = c ? &c->keyboard : &k->keyboard;
-  rg_keyboard_forget(old);
-  if (c) {
-    c->keyboard = k->keyboard;
-    gate->keyboards_until_ms = k->keyboard.until_ms;
-  }
-  free(k);
+  rg_promise_keep(arg);
 }
 
+/* The host sends the keyboard, so that no delivery of ours remembers it. */
 static void pass_keyboard_on(struct rg_gate *gate, struct rg_account *account,
                              const struct rg_judged *j)
 {
-  const struct ob_target *to = &j->action.target;
-  struct span id = to->group_id.len > 0 ? to->group_id : to->user_id;
-  if (!j->judgement.keyboard || id.len == 0 || id.len >= RG_ID_MAX) return;
-  struct keyboard_on_its_way *k = calloc(1, sizeof *k);
-  if (!k) return;
-  k->gate = gate;
-  k->account = account;
-  k->group = to->group_id.len > 0;
-  memcpy(k->id, id.ptr, id.len);
-  struct span asked = j->view.group->answer_by == RG_ANSWER_ASKED ? j->sender_id : SPAN("");
-  bool kept = rg_keyboard_remember(&k->keyboard, j->judgement.keyboard, asked, ob_now_ms());
-  if (kept && k->keyboard.count > 0 && ob_service_post(gate->service, keyboard_arrives, k)) return;
-  rg_keyboard_forget(&k->keyboard);
-  free(k);
+  struct rg_promise *p = rg_promise_new(gate, account, j);
+  if (p && !ob_service_post(gate->service, promise_arrives, p)) rg_promise_free(p);
 }
 
 static void log_drop(struct rg_gate *gate, const struct rg_account *account,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "onebot/id.h"
-#include "plugin/judge.h"
+#include "plugin/promise.h"
 #include "plugin/relay.h"
 
 enum {
@@ -20,9 +20,12 @@ struct rg_passage {
   struct rg_passage *next, **link; /* among its front's; link NULL: the front is gone */
   struct rg_front *front;
   struct rg_gate *gate;
-  struct ob_timer deadline; /* of one that delivery.c carries */
-  bool answered;
-  size_t echo_len; /* 0: the framework gave none */
+  struct rg_account *account;
+  struct ob_timer deadline;   /* of one that delivery.c carries */
+  struct rg_promise *promise; /* what its keyboard means; NULL: it has none */
+  bool answered, group;
+  char chat[RG_ID_MAX]; /* of a single message, whose id is noted; "": of anything else */
+  size_t echo_len;      /* 0: the framework gave none */
   char echo[];
 };
 
@@ -41,7 +44,12 @@ static struct rg_passage *passage_new(struct rg_front *f, struct span echo)
   struct rg_passage *p = malloc(sizeof *p + echo.len);
   if (!p) return NULL;
   *p = (struct rg_passage) {
-    .next = f->calls, .link = &f->calls, .front = f, .gate = f->account->gate, .echo_len = echo.len
+    .next = f->calls,
+    .link = &f->calls,
+    .front = f,
+    .gate = f->account->gate,
+    .account = f->account,
+    .echo_len = echo.len,
   };
   if (echo.len > 0) memcpy(p->echo, echo.ptr, echo.len);
   if (f->calls) f->calls->link = &p->next;
@@ -63,6 +71,7 @@ static void detach(struct rg_passage *p)
 static void passage_end(struct rg_passage *p)
 {
   ob_timer_clear(p->gate->service, &p->deadline);
+  rg_promise_free(p->promise);
   detach(p);
   free(p);
 }
@@ -104,6 +113,33 @@ static void refuse(struct rg_passage *p, int retcode, const char *why)
   p->answered = true;
 }
 
+/* A host's answer, which may lack the echo. */
+static void answer_without_echo(struct rg_passage *p, struct span json)
+{
+  json = span_trim(json);
+  if (json.len < 2 || json.ptr[0] != '{' || json.ptr[json.len - 1] != '}') {
+    refuse(p, RG_RETCODE_FAILED, "Replygate: the host gave an answer that is no JSON object");
+    return;
+  }
+  json.len--;
+  bool empty = span_trim((struct span) { json.ptr + 1, json.len - 1 }).len == 0;
+  const struct span parts[] = { json, empty ? SPAN("\"echo\":") : SPAN(",\"echo\":"), echo_of(p),
+                                SPAN("}") };
+  rg_front_send(p->front, parts, sizeof parts / sizeof *parts);
+}
+
+/* What became of a framework's message, for the commands of its chat. */
+static void note(struct rg_account *account, bool group, struct span chat, struct span message_id,
+                 const char *ending, const struct schema_error *error)
+{
+  struct rg_gate *gate = account->gate;
+  if (chat.len == 0 || !ob_id_positive(chat, INT64_MAX)) return;
+  pthread_mutex_lock(&gate->mu);
+  struct rg_conversation *c = rg_conversation_get(&gate->conversations, account, group, chat);
+  pthread_mutex_unlock(&gate->mu);
+  if (c) rg_history_note(&c->history, message_id, ending, error, ob_now_ms());
+}
+
 /* The answer to a message that was delivered here: the id of its first part. */
 static void answer_id(struct rg_passage *p, struct span id)
 {
@@ -142,7 +178,7 @@ static void answer_theirs(struct rg_passage *p, const struct ob_answer *answer)
   struct span json = answer->json, echo = answer->echo;
   if (!p->front) return;
   if (echo.len == 0) { /* of a host's connection, which need not give one */
-    refuse(p, RG_RETCODE_FAILED, "the answer cannot be told apart");
+    answer_without_echo(p, json);
     return;
   }
   size_t at = (size_t)(echo.ptr - json.ptr), end = at + echo.len;
@@ -150,12 +186,51 @@ static void answer_theirs(struct rg_passage *p, const struct ob_answer *answer)
   rg_front_send(p->front, parts, sizeof parts / sizeof *parts);
 }
 
+/* The id of a message in the data of an answer; empty: none. */
+static struct span message_id_of(struct span data, struct arena *arena)
+{
+  struct schema_json r;
+  schema_json_init(&r, data, arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
+  enum schema_token token = schema_json_next(&r);
+  while (token == SCHEMA_JSON_OBJECT || token == SCHEMA_JSON_KEY) {
+    bool is_id = token == SCHEMA_JSON_KEY && span_eq(r.text, SPAN("message_id"));
+    if (token == SCHEMA_JSON_KEY) {
+      token = schema_json_next(&r);
+      if (is_id)
+        return token == SCHEMA_JSON_NUMBER || token == SCHEMA_JSON_STRING ? r.text : SPAN("");
+      if (!schema_json_skip(&r, token)) break;
+    }
+    token = schema_json_next(&r);
+  }
+  return SPAN("");
+}
+
+/* A single message was answered: its chat remembers what was sent, for `last` and `recall`. */
+static void note_sent(struct rg_passage *p, const struct ob_answer *answer)
+{
+  struct arena arena;
+  bool sent = span_eq(answer->retcode, SPAN("0"));
+  if (sent) {
+    rg_promise_keep(p->promise);
+    p->promise = NULL;
+  }
+  if (!p->chat[0]) return;
+  arena_init(&arena, ANSWER_MAX);
+  struct span id = sent ? message_id_of(answer->data, &arena) : SPAN("");
+  note(p->account, p->group, span_of(p->chat), id,
+       sent ? rg_ending_word(RG_ENDING_DELIVERED) : rg_ending_word(RG_ENDING_FAILED), NULL);
+  arena_done(&arena);
+}
+
 static void answered(void *ctx, const struct ob_answer *answer)
 {
   struct rg_passage *p = ctx;
   switch (answer->kind) {
   case OB_ANSWER_PART: answer_theirs(p, answer); return;
-  case OB_ANSWER_RESPONSE: answer_theirs(p, answer); break;
+  case OB_ANSWER_RESPONSE:
+    note_sent(p, answer);
+    answer_theirs(p, answer);
+    break;
   case OB_ANSWER_TIMEOUT:
     refuse(p, RG_RETCODE_FAILED, "Replygate: no answer within 50 s; it may be done all the same");
     break;
@@ -215,6 +290,8 @@ static void delivered(void *ctx, struct span message_id, const char *why)
     snprintf(text, sizeof text, "Replygate: the message was not sent: %s", why);
     refuse(p, RG_RETCODE_FAILED, text);
   } else {
+    rg_promise_keep(p->promise);
+    p->promise = NULL;
     answer_id(p, message_id);
   }
   passage_end(p);
@@ -266,6 +343,16 @@ static bool is_message(const struct ob_action *a)
   return a->kind == OB_ACTION_MESSAGE || a->kind == OB_ACTION_FORWARD || a->kind == OB_ACTION_QUICK;
 }
 
+/* Its answer is noted in the chat that a single message goes to. */
+static void note_chat(struct rg_passage *p, const struct ob_action *action)
+{
+  struct span group = action->target.group_id, user = action->target.user_id;
+  struct span id = group.len > 0 ? group : user;
+  if (!is_message(action) || id.len >= sizeof p->chat) return;
+  p->group = group.len > 0;
+  if (id.len > 0) memcpy(p->chat, id.ptr, id.len);
+}
+
 /* One action in the place of the framework's. */
 static void send_one(struct rg_front *f, struct rg_passage *p, const struct rg_judged *j,
                      struct span action, struct span params)
@@ -275,6 +362,7 @@ static void send_one(struct rg_front *f, struct rg_passage *p, const struct rg_j
     deliver(f, p, j, &(struct ob_plan) { &step, 1 });
     return;
   }
+  note_chat(p, &j->action);
   ob_link_call(f->account->link, action, params, RG_PASSAGE_MS, answered, p);
 }
 
@@ -319,6 +407,14 @@ static void replace(struct rg_front *f, struct rg_passage *p, const struct rg_ju
   }
 }
 
+static void note_refusal(const struct rg_front *f, const struct rg_judged *j)
+{
+  const struct ob_target *to = &j->action.target;
+  bool group = to->group_id.len > 0;
+  note(f->account, group, group ? to->group_id : to->user_id, SPAN(""),
+       rg_ending_word(RG_ENDING_BLOCKED), &j->judgement.error);
+}
+
 static void judge(struct rg_front *f, struct ob_link *link, const struct ob_action *action)
 {
   struct rg_judged j;
@@ -326,6 +422,7 @@ static void judge(struct rg_front *f, struct ob_link *link, const struct ob_acti
   const struct ob_plan *plan = &j.judgement.plan;
   if (j.judgement.verdict == OB_DROP) {
     log_judged(f, &j, "held back");
+    note_refusal(f, &j);
     front_refuse(f, echo_or_null(action->echo), RG_RETCODE_REFUSED, j.judgement.why);
     rg_judged_done(&j);
     return;
@@ -335,8 +432,11 @@ static void judge(struct rg_front *f, struct ob_link *link, const struct ob_acti
   if (!p) {
     rg_front_drop(f, "out of memory");
   } else if (j.judgement.verdict == OB_REPLACE) {
+    if (j.judgement.reply_text.len == 0)
+      p->promise = rg_promise_new(f->account->gate, f->account, &j);
     replace(f, p, &j);
   } else if (j.unjudged && action->plain) {
+    note_chat(p, action);
     forward(p, link, action);
   } else if (plan->count == 1) {
     send_one(f, p, &j, plan->steps[0].action, plan->steps[0].params);

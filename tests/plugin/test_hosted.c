@@ -73,7 +73,7 @@ static void host_answer(struct host *h, size_t i, const char *json)
   cr_assert_eq(rg_gate_response(h->gate, bytes("main"), s->ticket, bytes(json)), RG_OK);
 }
 
-static void host_open(struct host *h, const char *group)
+static void host_open_as(struct host *h, const char *group, const char *more)
 {
   char why[1024];
   memset(h, 0, sizeof *h);
@@ -86,8 +86,8 @@ static void host_open(struct host *h, const char *group)
   FILE *f = fopen(h->config, "w");
   fprintf(f,
           "language: en\nadmins: [10009]\nendpoints:\n  main: {connect: host}\ngroups:\n"
-          "  default: {%s}\n",
-          group);
+          "  default: {%s}\n%s",
+          group, more);
   fclose(f);
   const struct rg_host host = {
     .size = sizeof host,
@@ -104,6 +104,11 @@ static void host_open(struct host *h, const char *group)
   host_answer(h, 1, "{\"status\":\"ok\",\"retcode\":0,\"data\":{\"user_id\":10001}}");
   for (int i = 0; i < 200 && !keeper_logged(h->keeper, "ready"); i++) usleep(20000);
   cr_assert(keeper_logged(h->keeper, "ready"));
+}
+
+static void host_open(struct host *h, const char *group)
+{
+  host_open_as(h, group, "");
 }
 
 static void host_close(struct host *h)
@@ -245,5 +250,62 @@ Test(hosted, turns_go_through_the_hosts_send)
   const char *result = keeper_result_of(h.keeper, ticket, LONG_MS);
   cr_expect(result && strstr(result, "partial_delivery") && strstr(result, "\"message_id\":\"9\""),
             "%s", result);
+  host_close(&h);
+}
+
+/* The next text frame that is no meta event, lent until the next call. */
+static const char *framework_word(struct peer_in *in, int fd)
+{
+  static char text[4096];
+  for (;;) {
+    if (in->rest.len == 0 && !peer_wait(fd, POLLIN, LONG_MS)) return "(nothing)";
+    enum ob_frame_kind kind = peer_next(in, fd);
+    if (kind == OB_FRAME_MORE || kind == OB_FRAME_CLOSE) return "(nothing)";
+    struct span payload = in->frames.payload;
+    snprintf(text, sizeof text, "%.*s", (int)payload.len, payload.ptr);
+    if (kind == OB_FRAME_TEXT && !strstr(text, "meta_event")) return text;
+  }
+}
+
+Test(hosted, a_framework_in_front_of_a_host_gets_its_echo)
+{
+  static const struct {
+    const char *answer, *wanted;
+  } rows[] = {
+    { "{\"status\":\"ok\",\"retcode\":0,\"data\":{\"message_id\":5}}",
+      "{\"status\":\"ok\",\"retcode\":0,\"data\":{\"message_id\":5},\"echo\":{\"a\":1}}" },
+    { "{\"status\":\"ok\",\"echo\":17,\"data\":null}",
+      "{\"status\":\"ok\",\"echo\":{\"a\":1},\"data\":null}" },
+    { " {} ", "{\"echo\":{\"a\":1}}" },
+    { "", "\"retcode\":1200" },
+    { "nonsense", "no JSON object" },
+  };
+  char more[128], head[4096];
+  struct host h;
+  unsigned port;
+  close(peer_listen(&port));
+  snprintf(more, sizeof more, "relay: {listen: '127.0.0.1:%u'}\n", port);
+  host_open_as(&h, "", more);
+  int fd = peer_dial(port, "/", "", head, sizeof head);
+  cr_assert_geq(fd, 0);
+  struct peer_in *in = malloc(sizeof *in);
+  peer_in_init(in, false);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    peer_text(fd, true,
+              "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":"
+              "\"hi\"},\"echo\":{\"a\":1}}");
+    host_answer(&h, 2 + i, rows[i].answer);
+    const char *text = framework_word(in, fd);
+    cr_expect(strstr(text, rows[i].wanted), "%s: %s", rows[i].answer, text);
+  }
+  int32_t verdict;
+  struct rg_buf edit;
+  const char *event = GROUP_EVENT("10002", "member", "hello");
+  cr_assert_eq(rg_gate_inbound(h.gate, bytes("main"), bytes(event), &verdict, &edit), RG_OK);
+  cr_expect_str_eq(framework_word(in, fd), event, "what the host received goes up as well");
+  rg_gate_release(&edit);
+  close(fd);
+  peer_in_done(in);
+  free(in);
   host_close(&h);
 }

@@ -368,6 +368,18 @@ Test(relay, messages_are_judged)
       "\"keyboard\","
       "\"data\":{\"rows\":[[{\"label\":\"A\",\"payload\":\"a\"}]]}}]},\"echo\":3}",
       "send_group_msg", "1. A", "\"status\":\"ok\"" },
+    { "a canonical share",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
+      "\"share\",\"data\":{\"platform\":\"netease\",\"url\":\"https://music.163.com/song?id=1\","
+      "\"title\":\"T\",\"description\":\"D\",\"image\":\"https://example.com/c.jpg\","
+      "\"audio\":\"https://example.com/a.mp3\"}}]},\"echo\":3}",
+      "send_group_msg",
+      "{\"type\":\"music\",\"data\":{\"type\":\"163\",\"url\":", "\"status\":\"ok\"" },
+    { "a canonical share without a sound",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
+      "\"share\",\"data\":{\"url\":\"https://example.com/\",\"title\":\"T\",\"description\":"
+      "\"D\"}}]},\"echo\":3}",
+      "send_group_msg", "T – D\\nhttps://example.com/", "\"status\":\"ok\"" },
     { "a tool call",
       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"<tool_call>{"
       "\\\"name\\\":\\\"a\\\",\\\"arguments\\\":{}}</tool_call>\"},\"echo\":4}",
@@ -538,12 +550,13 @@ Test(relay, switched_off_and_observed)
       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"<tool_call>{"
       "\\\"name\\\":\\\"a\\\",\\\"arguments\\\":{}}</tool_call>\"},\"echo\":4}";
   static const struct {
-    const char *settings, *answer, *log;
+    const char *settings, *answer, *packet, *log;
   } rows[] = {
-    { "{enabled: false}", "\"status\":\"ok\"", NULL },
-    { "{enabled: false, off_means: mute}", "\"retcode\":1400", "held back" },
-    { "{mode: observe}", "\"status\":\"ok\"", "let through" },
-    { "{mode: enforce}", "\"retcode\":1400", "held back" },
+    /* a raw packet may be for any group, also one that is on */
+    { "{enabled: false}", "\"status\":\"ok\"", "\"retcode\":1400", NULL },
+    { "{enabled: false, off_means: mute}", "\"retcode\":1400", "\"retcode\":1400", "held back" },
+    { "{mode: observe}", "\"status\":\"ok\"", "\"status\":\"ok\"", "let through" },
+    { "{mode: enforce}", "\"retcode\":1400", "\"retcode\":1400", "held back" },
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char rest[256];
@@ -553,6 +566,8 @@ Test(relay, switched_off_and_observed)
     struct framework *f = framework_dial(r.port, "/", "");
     const char *text = framework_ask(f, call);
     cr_expect(has(text, rows[i].answer), "%s: %s", rows[i].settings, text);
+    text = framework_ask(f, "{\"action\":\"send_packet\",\"params\":{},\"echo\":5}");
+    cr_expect(has(text, rows[i].packet), "%s: %s", rows[i].settings, text);
     if (rows[i].log) cr_expect(keeper_logged(r.stage.keeper, rows[i].log), "%s", rows[i].settings);
     framework_close(f);
     stage_close(&r.stage);
@@ -663,17 +678,76 @@ Test(relay, quick_operations_keep_their_form)
 
 Test(relay, a_tap_reaches_the_framework_as_its_payload)
 {
+  static const struct {
+    const char *label, *message;
+  } rows[] = {
+    { "a reply's", "\"{\\\"messages\\\":[{\\\"segments\\\":[{\\\"type\\\":\\\"keyboard\\\","
+                   "\\\"data\\\":{\\\"rows\\\":[[{\\\"label\\\":\\\"A\\\",\\\"payload\\\":"
+                   "\\\"choose A\\\"}]]}}]}],\\\"reaction\\\":\\\"\\\"}\"" },
+    { "a canonical one",
+      "[{\"type\":\"keyboard\",\"data\":{\"rows\":[[{\"label\":\"\",\"payload\":\"no\"},"
+      "{\"label\":\"A\",\"payload\":\"choose A\"}]]}}]" },
+    { "zhin's", "[{\"type\":\"text\",\"data\":{\"text\":\"?\"}},{\"type\":\"keyboard\",\"data\":"
+                "{\"rows\":[{\"buttons\":[{\"label\":\"A\",\"data\":\"choose A\"}]}]}}]" },
+    { "LLBot's", "[{\"type\":\"keyboard\",\"data\":{\"content\":{\"rows\":[{\"buttons\":[{"
+                 "\"render_data\":{\"label\":\"A\"},\"action\":{\"data\":\"choose A\"}}]}]}}}]" },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char action[1024];
+    struct relay r;
+    relay_open(&r);
+    struct framework *f = framework_dial(r.port, "/", "");
+    bot_send(r.stage.bot, EVENT("7", "123", WORDS("1")));
+    const char *text = framework_word(f, LONG_MS);
+    cr_expect(has(text, "\"text\":\"1\""), "%s: nothing is asked yet: %s", rows[i].label, text);
+    snprintf(action, sizeof action,
+             "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":%s},"
+             "\"echo\":1}",
+             rows[i].message);
+    text = framework_ask(f, action);
+    cr_expect(has(text, "\"status\":\"ok\""), "%s: %s", rows[i].label, text);
+    cr_expect(has(call_params(&r, 0), "1. A"), "%s: %s", rows[i].label, call_params(&r, 0));
+    bot_send(r.stage.bot, EVENT("8", "123", WORDS("1")));
+    text = framework_word(f, LONG_MS);
+    cr_expect(has(text, "choose A") && has(text, "\"message_id\":8"), "%s: %s", rows[i].label,
+              text);
+    framework_close(f);
+    stage_close(&r.stage);
+  }
+}
+
+#define COMMAND(id, words)                                                                         \
+  "{\"time\":1,\"self_id\":10001,\"post_type\":\"message\",\"message_type\":\"group\","            \
+  "\"message_id\":" id ",\"group_id\":123,\"user_id\":10009,\"message\":[" WORDS(                  \
+      words) "],\"sender\":{\"role\":\"admin\"}}"
+
+Test(relay, what_a_framework_sent_is_taken_back_by_command)
+{
   struct relay r;
   relay_open(&r);
   struct framework *f = framework_dial(r.port, "/", "");
-  framework_ask(f, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":"
-                   "\"{\\\"messages\\\":[{\\\"segments\\\":[{\\\"type\\\":\\\"keyboard\\\","
-                   "\\\"data\\\":{\\\"rows\\\":[[{\\\"label\\\":\\\"A\\\",\\\"payload\\\":"
-                   "\\\"choose A\\\"}]]}}]}],\\\"reaction\\\":\\\"\\\"}\"},\"echo\":1}");
-  cr_assert(bot_call_has(r.stage.bot, 0, "send_group_msg", "1. A"), "%s", call_params(&r, 0));
-  bot_send(r.stage.bot, EVENT("8", "123", WORDS("1")));
-  const char *text = framework_word(f, LONG_MS);
-  cr_expect(has(text, "choose A") && has(text, "\"message_id\":8"), "%s", text);
+  framework_ask(f,
+                "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[" WORDS(
+                    "one") "]},\"echo\":1}");
+  framework_ask(f, "{\"action\":\"send_msg\",\"params\":{\"group_id\":\"123\",\"message\":\"two\"},"
+                   "\"echo\":2}");
+  framework_ask(f, "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":124,\"message\":"
+                   "\"elsewhere\"},\"echo\":3}");
+  const char *text = framework_ask(
+      f, "{\"action\":\"send_packet\",\"params\":{},\"echo\":4}"); /* not sent: nothing to recall */
+  cr_expect(has(text, "\"retcode\":1400"), "%s", text);
+  for (int i = 0; i < 2; i++) { /* the newest first */
+    static const char *const ids[] = { "\"message_id\":1001", "\"message_id\":1000" };
+    bot_send(r.stage.bot, i ? COMMAND("21", "/gate recall") : COMMAND("20", "／gate 撤回"));
+    bool found = false;
+    for (int tries = 0; tries < 80 && !found; tries++) {
+      for (size_t k = 0; k < bot_count(r.stage.bot); k++)
+        found = found || bot_call_has(r.stage.bot, k, "delete_msg", ids[i]);
+      if (!found) usleep(100000);
+    }
+    cr_expect(found, "%s", ids[i]);
+  }
+  cr_expect_null(framework_word(f, SHORT_MS), "no command reaches the framework");
   framework_close(f);
   stage_close(&r.stage);
 }
