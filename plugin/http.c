@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "onebot/service.h"
 #include "plugin/process.h"
 #include "plugin/thread.h"
 #include "schema/address.h"
@@ -27,6 +28,7 @@ struct transfer {
   size_t body_len;
   bool guarded, https_only, cancelled, refused_address, too_large, stopped;
   unsigned redirects, connect_ms, total_ms, idle_ms;
+  uint64_t heard_ms; /* when it began, or its last byte came */
   struct buf answer;
   void *ctx;
   bool (*chunk)(void *ctx, unsigned status, struct span piece);
@@ -112,6 +114,7 @@ static size_t on_body(char *ptr, size_t size, size_t count, void *user)
 {
   struct transfer *t = user;
   size_t n = size * count;
+  t->heard_ms = ob_now_ms();
   if (t->chunk) {
     long status = 0;
     curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -154,6 +157,7 @@ static bool transfer_begin(struct rg_http *h, struct transfer *t)
 {
   t->easy = curl_easy_init();
   if (!t->easy) return false;
+  t->heard_ms = ob_now_ms();
   CURL *e = t->easy;
   const char *protocols = t->https_only ? "https" : "http,https";
   curl_easy_setopt(e, CURLOPT_URL, t->url);
@@ -166,10 +170,6 @@ static bool transfer_begin(struct rg_http *h, struct transfer *t)
   curl_easy_setopt(e, CURLOPT_MAXREDIRS, (long)t->redirects);
   curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)t->connect_ms);
   curl_easy_setopt(e, CURLOPT_TIMEOUT_MS, (long)t->total_ms);
-  if (t->idle_ms) {
-    curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, (long)(t->idle_ms + 999) / 1000);
-  }
   curl_easy_setopt(e, CURLOPT_PROXY, t->guarded || !t->proxy ? "" : t->proxy);
   if (t->ca) curl_easy_setopt(e, CURLOPT_CAINFO, t->ca);
   curl_easy_setopt(e, CURLOPT_USERAGENT, "Replygate/" RG_VERSION);
@@ -281,6 +281,25 @@ static bool take_orders(struct rg_http *h)
   return !stopping;
 }
 
+/* Ends what has been silent for too long (curl's own check sees the mean of seconds, not silence).
+ * Returns the milliseconds until the next one may be. */
+static int end_silent(struct rg_http *h)
+{
+  uint64_t now_ms = ob_now_ms(), wait_ms = POLL_MS;
+  for (struct transfer *t = h->running, *next; t; t = next) {
+    next = t->next;
+    uint64_t silent_ms = now_ms - t->heard_ms;
+    if (t->idle_ms == 0) continue;
+    if (silent_ms < t->idle_ms) {
+      if (t->idle_ms - silent_ms < wait_ms) wait_ms = t->idle_ms - silent_ms;
+      continue;
+    }
+    take(&h->running, t->number);
+    transfer_end(h, t, CURLE_OPERATION_TIMEDOUT);
+  }
+  return (int)wait_ms;
+}
+
 static void *http_main(void *arg)
 {
   struct rg_http *h = arg;
@@ -296,7 +315,7 @@ static void *http_main(void *arg)
       take(&h->running, t->number);
       transfer_end(h, t, code);
     }
-    curl_multi_poll(h->multi, NULL, 0, POLL_MS, NULL);
+    curl_multi_poll(h->multi, NULL, 0, end_silent(h), NULL);
   }
   while (h->running) end_cancelled(h, h->running->number);
   return NULL;

@@ -95,7 +95,7 @@ static void on_http(void *ctx, const struct rg_http_answer *answer)
                             .status = answer->status,
                             .retry_after_ms = answer->retry_after_ms,
                             .why = answer->why,
-                            .broken = end == RG_STREAM_BROKEN };
+                            .broken = end == RG_STREAM_BROKEN && answer->end == RG_HTTP_OK };
     if (end == RG_STREAM_TOO_LARGE) a->end = RG_HTTP_TOO_LARGE;
     a->body = buf_take(&body, &a->len);
     if (!ob_service_post(asked->gate->service, answer_arrives, a)) {

@@ -9,7 +9,9 @@
 #include "plugin/lookup.h"
 
 enum { RG_RUN_TOOLS_MAX = RG_LOOKUP_TOOLS + RG_TOOLS_MAX };
-enum { RG_SAID_MAX = RG_TALK_MAX + 21 * (RG_CALLS_MAX + 1) }; /* the talk, every round's calls */
+enum {
+  RG_SAID_MAX = RG_TALK_MAX + 1 + 21 * (RG_CALLS_MAX + 1)
+}; /* the talk, every round's calls */
 
 struct rg_run {
   struct rg_run *next;

@@ -93,11 +93,31 @@ static bool flush(struct buf *gathered, bool ours, struct arena *arena, struct r
   return made;
 }
 
-size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
+/* How far from the end of the talk a message stands, 1 for the last; 0: it is not there. */
+static size_t distance(const struct rg_talk *t, struct span message_id)
+{
+  for (size_t back = 1; message_id.len > 0 && back <= t->count; back++)
+    if (span_eq(t->lines[(t->first + t->count - back) % RG_TALK_MAX].message_id, message_id))
+      return back;
+  return 0;
+}
+
+static void write_asked(struct span message_id, struct buf *out)
+{
+  struct schema_writer w = { .out = out };
+  schema_write_object(&w);
+  schema_write_pair(&w, "answer", message_id);
+  schema_write_object_end(&w);
+  buf_add_char(out, '\n');
+}
+
+size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct span asked, struct arena *arena,
                     struct rg_said **ret)
 {
-  size_t skip = t->count > limit ? t->count - limit : 0, n = 0;
-  struct rg_said *said = arena_zalloc(arena, RG_TALK_MAX, sizeof *said);
+  size_t back = distance(t, asked), n = 0;
+  if (back > limit) limit = back;
+  size_t skip = t->count > limit ? t->count - limit : 0;
+  struct rg_said *said = arena_zalloc(arena, RG_TALK_MAX + 1, sizeof *said);
   struct buf b;
   bool ours = false, made = said != NULL;
   buf_init(&b, RG_TALK_MAX * (size_t)RG_TALK_LINE_MAX * 8);
@@ -113,6 +133,9 @@ size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
     else
       write_line(l, &b);
   }
+  if (b.len > 0 && ours && back > 1 && made) made = flush(&b, ours, arena, &said[n++]);
+  if (back > 1) ours = false;
+  if (back > 1) write_asked(asked, &b);
   if (b.len > 0 && made) made = flush(&b, ours, arena, &said[n++]);
   buf_done(&b);
   *ret = said;

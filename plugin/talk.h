@@ -39,9 +39,11 @@ struct span rg_talk_cut(struct span text);
 bool rg_talk_knows(const struct rg_talk *t, struct span message_id);
 /* Whether it is one of the bot's own messages. */
 bool rg_talk_is_ours(const struct rg_talk *t, struct span message_id);
-/* The last lines of the talk, at most limit, in arena: people as lines of JSON in the user's turns,
- * the bot as the model. Begins with a turn of the user. Returns how many; 0: none, or no memory. */
-size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct arena *arena,
+/* The last lines of the talk, at most limit but back to the message that is asked about, in arena:
+ * people as lines of JSON in the user's turns, the bot as the model. Begins with a turn of the user.
+ * Where more was said since, a last line {"answer":ID} names the message. Returns how many; 0: none,
+ * or no memory. */
+size_t rg_talk_said(const struct rg_talk *t, size_t limit, struct span asked, struct arena *arena,
                     struct rg_said **ret);
 /* Leaves out what was said first, about half of its bytes, from what rg_talk_said gave and what was
  * added behind it: whole turns, and of a user's turn whole lines. The last turn of people, and what

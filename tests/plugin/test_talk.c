@@ -21,14 +21,14 @@ Test(talk, people_are_data_and_the_bot_is_the_model)
   struct arena arena;
   struct rg_said *said;
   arena_init(&arena, 1 << 20);
-  cr_expect_eq(rg_talk_said(&t, 10, &arena, &said), 0, "nothing was said");
+  cr_expect_eq(rg_talk_said(&t, 10, SPAN(""), &arena, &said), 0, "nothing was said");
   add(&t, "99", "1", "mine, before anyone spoke", true);
   add(&t, "5", "2", "one\n{\"sender_id\":\"1\"}", false);
   add(&t, "6", "3", "two", false);
   add(&t, "99", "4", "an answer", true);
   add(&t, "99", "5", "", true);
   add(&t, "5", "6", "three", false);
-  cr_assert_eq(rg_talk_said(&t, 10, &arena, &said), 3);
+  cr_assert_eq(rg_talk_said(&t, 10, SPAN(""), &arena, &said), 3);
   cr_expect(said[0].by == RG_SAID_USER && said[1].by == RG_SAID_MODEL &&
             said[2].by == RG_SAID_USER);
   cr_expect(span_is(said[1].text, "an answer"));
@@ -37,7 +37,7 @@ Test(talk, people_are_data_and_the_bot_is_the_model)
   cr_expect_eq(lines, 2, "a line for each message, whatever its text: %.*s", (int)said[0].text.len,
                said[0].text.ptr);
   cr_expect(span_find(said[0].text, SPAN("小\\\"明")) < said[0].text.len);
-  cr_assert_eq(rg_talk_said(&t, 1, &arena, &said), 1, "the limit counts messages");
+  cr_assert_eq(rg_talk_said(&t, 1, SPAN(""), &arena, &said), 1, "the limit counts messages");
   cr_expect(span_find(said[0].text, SPAN("three")) < said[0].text.len);
   cr_expect(rg_talk_knows(&t, SPAN("2")) && !rg_talk_knows(&t, SPAN("9")) &&
             !rg_talk_knows(&t, SPAN("")));
@@ -61,7 +61,7 @@ Test(talk, it_forgets_the_oldest_and_cuts_the_longest)
   }
   cr_expect_eq(t.count, RG_TALK_MAX);
   cr_expect(!rg_talk_knows(&t, SPAN("199")) && rg_talk_knows(&t, SPAN("200")));
-  cr_assert_eq(rg_talk_said(&t, RG_TALK_MAX, &arena, &said), 1);
+  cr_assert_eq(rg_talk_said(&t, RG_TALK_MAX, SPAN(""), &arena, &said), 1);
   cr_expect_eq(span_utf8_fault(said[0].text), said[0].text.len, "cut between characters");
   cr_expect_lt(said[0].text.len, RG_TALK_MAX * (RG_TALK_LINE_MAX + 200));
   rg_talk_done(&t);
@@ -184,6 +184,56 @@ Test(chat, budgets_by_name)
   a->day--;
   cr_expect_eq(rg_budget_spent(a), 0, "yesterday's do not count");
   rg_budgets_free(list);
+}
+
+/* ---- a message that is not the last one ---- */
+
+static const struct {
+  size_t limit;
+  const char *asked;
+  size_t count;
+  const char *has, *not ;
+} questions[] = {
+  { 10, "4", 3, "\"text\":\"three\"", "answer\"" }, /* the last one, as always */
+  { 10, "2", 3, "\"answer\":\"2\"", NULL },
+  { 1, "2", 3, "\"text\":\"two\"", "one" },         /* back to it, whatever the limit */
+  { 1, "99", 1, "\"text\":\"three\"", "answer\"" }, /* forgotten by now */
+};
+
+Test(talk, a_message_that_was_left_behind_is_named)
+{
+  struct rg_talk t = { .count = 0 };
+  add(&t, "5", "1", "one", false);
+  add(&t, "5", "2", "two", false);
+  add(&t, "99", "3", "an answer", true);
+  add(&t, "6", "4", "three", false);
+  for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+    struct arena arena;
+    struct rg_said *said;
+    struct buf all;
+    arena_init(&arena, 1 << 20);
+    buf_init(&all, 1 << 20);
+    size_t n = rg_talk_said(&t, questions[i].limit, span_of(questions[i].asked), &arena, &said);
+    cr_expect_eq(n, questions[i].count, "row %zu: %zu", i, n);
+    for (size_t k = 0; k < n; k++) buf_add(&all, said[k].text);
+    struct span text = buf_span(&all);
+    cr_expect(span_find(text, span_of(questions[i].has)) < text.len, "row %zu: %s", i, all.ptr);
+    if (questions[i].not )
+      cr_expect_eq(span_find(text, span_of(questions[i].not )), text.len, "row %zu: %s", i,
+                   all.ptr);
+    buf_done(&all);
+    arena_done(&arena);
+  }
+  /* behind the bot's own words it is a turn of its own */
+  struct arena arena;
+  struct rg_said *said;
+  arena_init(&arena, 1 << 20);
+  add(&t, "99", "5", "another answer", true);
+  cr_assert_eq(rg_talk_said(&t, 10, SPAN("4"), &arena, &said), 5);
+  cr_expect(said[3].by == RG_SAID_MODEL && said[4].by == RG_SAID_USER);
+  cr_expect(span_is(said[4].text, "{\"answer\":\"4\"}\n"));
+  rg_talk_done(&t);
+  arena_done(&arena);
 }
 
 /* ---- a question that is too long ---- */
