@@ -351,7 +351,10 @@ void rg_value_print(const struct rg_key *key, const void *base, enum rg_print fo
   case RG_KEY_PREFIX:
   case RG_KEY_PATH:
   case RG_KEY_SCHEMA: /* begins with its path */
-    add_text(key->flags & RG_KEY_SECRET && text->len > 0 ? SPAN("***") : *text, form, out);
+    if (key->flags & RG_KEY_ADDRESS)
+      add_address(*text, form, out);
+    else
+      add_text(key->flags & RG_KEY_SECRET && text->len > 0 ? SPAN("***") : *text, form, out);
     return;
   case RG_KEY_PATHS:
   case RG_KEY_TEXTS: add_list((const struct rg_list *)(const void *)place, form, out); return;

@@ -39,9 +39,10 @@ static struct span file_line(struct span path, struct arena *arena)
   FILE *file = z.ptr ? fopen(z.ptr, "re") : NULL;
   if (file && fgets(line, sizeof line, file)) value = arena_copy(arena, span_trim(span_of(line)));
   if (file) fclose(file);
-  for (size_t i = 0; i < value.len; i++)
-    if ((unsigned char)value.ptr[i] < ' ' || value.ptr[i] == 0x7F) value.ptr = NULL;
-  return value.len > 0 ? value : (struct span) { NULL, 0 };
+  bool fine = value.len > 0;
+  for (size_t i = 0; i < value.len && fine; i++)
+    fine = (unsigned char)value.ptr[i] >= ' ' && value.ptr[i] != 0x7F;
+  return fine ? value : (struct span) { NULL, 0 };
 }
 
 static bool add_header(struct rg_tool_request *r, size_t *count, struct span name,

@@ -216,6 +216,7 @@ Test(settings, what_is_refused_changes_nothing)
     { "pace.min", "-1", "from 0 to 60" },       { "pace.min", "2", "pace.max 1.5" },
     { "pace.max", "0.1", "pace.min would be" }, { "segments", "texts", "texts" },
     { "output", "schema", "output_schema" },    { "mention_all", "maybe", "true or false" },
+    { "agent.tools", "rm_rf", "no tool" },
   };
   struct scene s;
   begin(&s, MAIN);
