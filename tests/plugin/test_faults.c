@@ -16,8 +16,8 @@ static const struct rg_timing fast = {
   .resolve = 600,
   .echo = 100,
   .retry = 20,
-  .muted = 60000,
-  .risk = 60000,
+  .muted = 50,
+  .risk = 50,
   .removed = 60000,
   .backoff = 20,
   .probe = 50,
@@ -41,7 +41,7 @@ static const struct row {
   const char *label, *fault; /* members of the order, but "action" and "skip" */
   enum fate fate;
   const char *reason; /* REFUSED */
-  const char *wait;   /* offline_wait; NULL: 5 */
+  const char *wait;   /* offline_wait; NULL: 1.5 */
   int before;         /* the fault is at the call before it */
 } rows[] = {
   { "late answer", "\"kind\":\"late\",\"ms\":100", ARRIVES, NULL, NULL, 0 },
@@ -77,6 +77,7 @@ struct cell {
   const struct row *row;
   struct ob_sandbox *box;
   char name[16], asked[32]; /* of the endpoint; the message that is answered */
+  bool same;                /* its messages have the same words, so that only their ids differ */
   uint64_t ticket;
 };
 
@@ -113,7 +114,7 @@ static void config_write(const struct field *f)
     const struct cell *c = &f->cells[i];
     fprintf(out, "  %s:\n    connect: %s\n    access_token: %s\n    offline_wait: %s\n", c->name,
             ob_sandbox_link_url(c->box), ob_sandbox_access_token(c->box),
-            c->row->wait ? c->row->wait : "5");
+            c->row->wait ? c->row->wait : "1.5");
   }
   fclose(out);
 }
@@ -171,28 +172,49 @@ static void field_close(struct field *f)
   cr_expect_eq(system(command), 0);
 }
 
-/* Somebody asks, the fault is laid, and the answer is submitted. */
-static void begin(struct field *f, struct cell *c, enum place place)
+/* Somebody asks. */
+static void ask(struct cell *c)
 {
-  static const char reply[] =
-      "{\"messages\":[{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"m0\"}}]},"
-      "{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"m1\"}}]},"
-      "{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"m2\"}}]}],\"reaction\":\"76\"}";
   struct arena arena;
-  char text[256];
   arena_init(&arena, 1 << 20);
   const struct schema_node *said =
       order(c->box, "{\"do\":\"say\",\"as\":10003,\"group\":123456789,\"text\":\"?\"}", &arena);
   struct span id = schema_tree_string(schema_tree_get(said, "message_id"));
   snprintf(c->asked, sizeof c->asked, "%.*s", (int)id.len, id.ptr);
-  int call = (int)place - c->row->before; /* 0: the reaction */
-  const char *action = call <= 0 ? "set_msg_emoji_like" : "send_group_msg";
-  snprintf(text, sizeof text, "{\"do\":\"fault\",\"action\":\"%s\",\"skip\":%d,%s}", action,
-           call > 0 ? call - 1 : 0, c->row->fault);
-  if (call < 0) /* before all: the connection ends at once */
-    snprintf(text, sizeof text, "{\"do\":\"link\",\"end\":\"drop\",\"ms\":100}");
+  arena_done(&arena);
+}
+
+/* The next calls of that action but skip go wrong. */
+static void lay(struct cell *c, const char *action, unsigned skip, const char *fault)
+{
+  struct arena arena;
+  char text[256];
+  arena_init(&arena, 1 << 20);
+  snprintf(text, sizeof text, "{\"do\":\"fault\",\"action\":\"%s\",\"skip\":%u,%s}", action, skip,
+           fault);
   order(c->box, text, &arena);
   arena_done(&arena);
+}
+
+/* The words of a message; they never stand in a chat twice but where they are to. */
+static void words_of(const struct cell *c, unsigned reply, size_t message, char *to, size_t cap)
+{
+  if (c->same)
+    snprintf(to, cap, "m");
+  else
+    snprintf(to, cap, "r%um%zu", reply, message);
+}
+
+static uint64_t answer(struct field *f, struct cell *c, unsigned reply)
+{
+  char text[512], words[MESSAGES][16];
+  uint64_t ticket = 0;
+  for (size_t i = 0; i < MESSAGES; i++) words_of(c, reply, i, words[i], sizeof words[i]);
+  snprintf(text, sizeof text,
+           "{\"messages\":[{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"%s\"}}]},"
+           "{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"%s\"}}]},"
+           "{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"%s\"}}]}],\"reaction\":\"76\"}",
+           words[0], words[1], words[2]);
   const struct rg_turn turn = {
     .size = sizeof turn,
     .kind = RG_KIND_ANSWER,
@@ -201,8 +223,27 @@ static void begin(struct field *f, struct cell *c, enum place place)
     .message_id = { c->asked, strlen(c->asked) },
     .sender_id = { "10003", 5 },
   };
-  struct rg_bytes raw = { reply, sizeof reply - 1 };
-  cr_assert_eq(rg_gate_submit(f->gate, &turn, raw, &c->ticket), RG_OK);
+  struct rg_bytes raw = { text, strlen(text) };
+  cr_assert_eq(rg_gate_submit(f->gate, &turn, raw, &ticket), RG_OK);
+  return ticket;
+}
+
+/* Somebody asks, the fault is laid, and the answer is submitted. */
+static void begin(struct field *f, struct cell *c, enum place place)
+{
+  int call = (int)place - c->row->before; /* 0: the reaction */
+  ask(c);
+  if (call > 0) {
+    lay(c, "send_group_msg", (unsigned)call - 1, c->row->fault);
+  } else if (call == 0) {
+    lay(c, "set_msg_emoji_like", 0, c->row->fault);
+  } else { /* before all: the connection ends at once */
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    order(c->box, "{\"do\":\"link\",\"end\":\"drop\",\"ms\":100}", &arena);
+    arena_done(&arena);
+  }
+  c->ticket = answer(f, c, 0);
 }
 
 /* --- what was told and what is shown --- */
@@ -251,12 +292,14 @@ struct shown {
   bool reacted;
 };
 
-/* What the group shows of the bot. Fails where a message is there twice or before its time. */
-static struct shown shown_read(struct cell *c, struct arena *arena, const char *where)
+/* What the group shows of an answer of the bot. Fails where a message is there twice or before its
+ * time. */
+static struct shown shown_read(struct cell *c, const struct schema_node *list, unsigned reply,
+                               const char *where)
 {
   struct shown s = { .count = 0 };
-  const struct schema_node *answer = order(c->box, "{\"do\":\"shown\",\"group\":123456789}", arena);
-  const struct schema_node *list = schema_tree_get(answer, "messages");
+  char wanted[16], prefix[16];
+  snprintf(prefix, sizeof prefix, c->same ? "m" : "r%um", reply);
   for (const struct schema_node *m = list->first; m; m = m->next) {
     struct span id = schema_tree_string(schema_tree_get(m, "message_id"));
     if (span_is(id, c->asked)) s.reacted = schema_tree_get(m, "reactions")->count > 0;
@@ -264,13 +307,19 @@ static struct shown shown_read(struct cell *c, struct arena *arena, const char *
     const struct schema_node *segment = schema_tree_get(m, "segments")->first;
     struct span text =
         schema_tree_string(schema_tree_get(schema_tree_get(segment, "data"), "text"));
-    char wanted[8];
-    snprintf(wanted, sizeof wanted, "m%zu", s.count);
-    cr_assert(span_is(text, wanted), "%s: %.*s in the place of %s", where, (int)text.len, text.ptr,
-              wanted);
+    if (!span_starts(text, span_of(prefix))) continue;
+    words_of(c, reply, s.count, wanted, sizeof wanted);
+    cr_assert(s.count < MESSAGES && span_is(text, wanted), "%s: %.*s in the place of %s", where,
+              (int)text.len, text.ptr, wanted);
     s.ids[s.count++] = id;
   }
   return s;
+}
+
+static const struct schema_node *messages_of(struct cell *c, struct arena *arena)
+{
+  return schema_tree_get(order(c->box, "{\"do\":\"shown\",\"group\":123456789}", arena),
+                         "messages");
 }
 
 static void agree(const struct told_of *t, const struct shown *s, const char *where)
@@ -331,7 +380,7 @@ static void end(struct field *f, struct cell *c, enum place place, const char *p
   arena_init(&arena, 16 << 20);
   cr_assert_eq(schema_tree_read(span_of(result), 64, &arena, &tree, NULL), SCHEMA_OK);
   struct told_of t = told_read(tree, where);
-  struct shown s = shown_read(c, &arena, where);
+  struct shown s = shown_read(c, messages_of(c, &arena), 0, where);
   agree(&t, &s, where);
   if (place == REACTION)
     reaction_check(c->row, &t, &s, where);
@@ -340,11 +389,14 @@ static void end(struct field *f, struct cell *c, enum place place, const char *p
   arena_done(&arena);
 }
 
-static void run(const char *played, enum place place)
+static void run(const char *played, enum place place, bool same)
 {
   struct field *f = calloc(1, sizeof *f);
   field_open(f, played);
-  for (size_t i = 0; i < ROWS; i++) begin(f, &f->cells[i], place);
+  for (size_t i = 0; i < ROWS; i++) {
+    f->cells[i].same = same;
+    begin(f, &f->cells[i], place);
+  }
   for (size_t i = 0; i < ROWS; i++) {
     cr_assert(keeper_result_of(f->keeper, f->cells[i].ticket, LONG_MS), "%s: no result",
               rows[i].label);
@@ -358,33 +410,120 @@ static void run(const char *played, enum place place)
 
 Test(faults, napcat_reaction)
 {
-  run("napcat", REACTION);
+  run("napcat", REACTION, false);
 }
 Test(faults, napcat_first)
 {
-  run("napcat", FIRST);
+  run("napcat", FIRST, false);
 }
 Test(faults, napcat_middle)
 {
-  run("napcat", MIDDLE);
+  run("napcat", MIDDLE, false);
 }
 Test(faults, napcat_last)
 {
-  run("napcat", LAST);
+  run("napcat", LAST, false);
 }
 Test(faults, llbot_reaction)
 {
-  run("llbot", REACTION);
+  run("llbot", REACTION, false);
 }
 Test(faults, llbot_first)
 {
-  run("llbot", FIRST);
+  run("llbot", FIRST, false);
 }
 Test(faults, llbot_middle)
 {
-  run("llbot", MIDDLE);
+  run("llbot", MIDDLE, false);
 }
 Test(faults, llbot_last)
 {
-  run("llbot", LAST);
+  run("llbot", LAST, false);
+}
+Test(faults, same_words_first)
+{
+  run("napcat", FIRST, true);
+}
+Test(faults, same_words_middle)
+{
+  run("llbot", MIDDLE, true);
+}
+Test(faults, same_words_last)
+{
+  run("napcat", LAST, true);
+}
+
+/* --- by chance --- */
+
+enum { REPLIES = 3 };
+
+static uint32_t draw(uint32_t *random, uint32_t n)
+{
+  *random = *random * 1664525u + 1013904223u;
+  return (*random >> 8) % n;
+}
+
+/* One answer with up to three faults anywhere; what the group shows must agree with what is told. */
+static void chance(struct field *f, struct cell *c, unsigned reply, uint32_t *random,
+                   uint64_t *ticket)
+{
+  static const char *const actions[] = { "send_group_msg",        "send_group_msg",
+                                         "send_group_msg",        "set_msg_emoji_like",
+                                         "get_group_msg_history", "get_status" };
+  struct arena arena;
+  arena_init(&arena, 1 << 20);
+  order(c->box, "{\"do\":\"clear\"}", &arena);
+  order(c->box, "{\"do\":\"set\",\"offline\":false}", &arena);
+  arena_done(&arena);
+  for (uint32_t n = draw(random, 4); n > 0; n--)
+    lay(c, actions[draw(random, 6)], draw(random, 3), rows[draw(random, ROWS)].fault);
+  *ticket = answer(f, c, reply);
+}
+
+static void chance_check(struct field *f, struct cell *c, unsigned reply, uint64_t ticket,
+                         const struct schema_node *list, uint32_t seed)
+{
+  struct arena arena;
+  struct schema_node *tree;
+  char where[64];
+  snprintf(where, sizeof where, "seed %u, %s, reply %u", seed, c->name, reply);
+  const char *result = keeper_result_of(f->keeper, ticket, LONG_MS);
+  cr_assert(result, "%s: no result", where);
+  arena_init(&arena, 16 << 20);
+  cr_assert_eq(schema_tree_read(span_of(result), 64, &arena, &tree, NULL), SCHEMA_OK);
+  struct told_of t = told_read(tree, where);
+  struct shown s = shown_read(c, list, reply, where);
+  s.reacted = t.reaction.sent; /* all react to the same message: nobody knows whose it is */
+  agree(&t, &s, where);
+  arena_done(&arena);
+}
+
+/* RG_CHANCE: how many seeds are tried; one takes some seconds. */
+Test(faults, by_chance, .timeout = 3600)
+{
+  const char *wanted = getenv("RG_CHANCE");
+  uint32_t seeds = wanted ? (uint32_t)atoi(wanted) : 1;
+  for (uint32_t seed = 1; seed <= seeds; seed++) {
+    struct field *f = calloc(1, sizeof *f);
+    uint64_t tickets[ROWS][REPLIES];
+    uint32_t random = seed;
+    field_open(f, seed % 2 ? "napcat" : "llbot");
+    for (size_t i = 0; i < ROWS; i++) ask(&f->cells[i]);
+    for (unsigned reply = 0; reply < REPLIES; reply++) {
+      for (size_t i = 0; i < ROWS; i++) chance(f, &f->cells[i], reply, &random, &tickets[i][reply]);
+      for (size_t i = 0; i < ROWS; i++)
+        cr_assert(keeper_result_of(f->keeper, tickets[i][reply], LONG_MS), "seed %u", seed);
+    }
+    usleep(400000);
+    for (size_t i = 0; i < ROWS; i++) {
+      struct arena arena;
+      arena_init(&arena, 16 << 20);
+      const struct schema_node *list = messages_of(&f->cells[i], &arena);
+      for (unsigned reply = 0; reply < REPLIES; reply++)
+        chance_check(f, &f->cells[i], reply, tickets[i][reply], list, seed);
+      arena_done(&arena);
+    }
+    field_close(f);
+    free(f);
+  }
 }
