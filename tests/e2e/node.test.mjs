@@ -2,7 +2,7 @@
 // Each scenario of tests/node/scenarios.mjs runs in a process of its own; here is what is right.
 // REPLYGATE_NODES="18 22 24" runs all of it in these versions too (tests/lib/nodes.sh installs them).
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { createRequire } from 'node:module';
@@ -199,6 +199,26 @@ for (const node of nodes) {
     });
   });
 }
+
+// The sanitized build, in a Node that got the sanitizer first. A process that ends by itself is asked
+// for leaks as well: Node itself has none then.
+const sanitized = [process.env.REPLYGATE_SANITIZED, `${root}build-asan/replygate.so`].find((p) => p && existsSync(p));
+describe('replygate.so in Node, sanitized', { skip: sanitized && built ? false : 'there is no sanitized build' }, () => {
+  const preload = ['libasan.so', 'libubsan.so'].map((name) => execFileSync('gcc', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim()).join(' ');
+  for (const [name, given] of [['submits', {}], ['complete', {}], ['hosted', {}], ['wrong', {}], ['workers', { rounds: 2 }], ['cycles', { warm: 1, cycles: 3 }], ['exit', { after: 5 }]]) {
+    test(name, () => {
+      const exits = name === 'exit';
+      const end = spawnSync(process.execPath, [scenarios, name, JSON.stringify(given)], {
+        encoding: 'utf8', timeout: 100000,
+        env: {
+          ...process.env, REPLYGATE_SO: sanitized, REPLYGATE_NO_DEEPBIND: '1', LD_PRELOAD: preload,
+          ASAN_OPTIONS: `detect_leaks=${exits ? 0 : 1}:allocator_may_return_null=1`, UBSAN_OPTIONS: 'halt_on_error=1',
+        },
+      });
+      assert.deepEqual([end.status, end.signal, end.stderr], [exits ? 7 : 0, null, '']);
+    });
+  }
+});
 
 test('the declaration names what the script gives', () => {
   const text = readFileSync(join(folderOfApi, 'index.d.ts'), 'utf8');
