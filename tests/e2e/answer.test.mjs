@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
-import { GROUP, MEMBER, Run, SELF, Sandbox, root, until } from '../lib/sandbox.mjs';
+import { MEMBER, Run, SELF, Sandbox, root, until } from '../lib/sandbox.mjs';
 
 const KEY = 'sk-Z3Q-never-to-be-seen';
 const pause = (ms) => new Promise((r) => setTimeout(r, ms));
@@ -45,11 +45,11 @@ const calls = (...all) => ({ message: { content: null, tool_calls: all.map(([id,
 const begin = (model, ...scripts) => { model.requests = []; model.scripts = scripts.map(choice); };
 const asked = (model, i) => JSON.parse(model.requests[i].body);
 
-const configuration = (s, { base = '', dialect = 'openai', key = KEY, agent = '', group = '', tools = '', folder = '' }) => `
+const configuration = (s, { base = '', dialect = 'openai', agent = '', group = '', tools = '' }) => `
 endpoints:
   main: {connect: "ws://127.0.0.1:${s.port}", access_token: "${s.access_token}"}
 providers:
-  one: {dialect: ${dialect}, base_url: "${base}", api_key: "${key}", model: m}
+  one: {dialect: ${dialect}, base_url: "${base}", api_key: "${KEY}", model: m}
 ${tools}
 groups:
   default:
@@ -167,7 +167,7 @@ describe('tools by their limits', () => {
     assert.match(results[0], /no such tool/);
     assert.match(results[1], /no such tool/);
     assert.match(results[2], /\$\.keyword/);
-    assert.match(results[3], /no JSON/);
+    assert.match(results[3], /missing|no JSON/);
     assert.match(results[4], /not a public one/);
     assert.equal(music.requests.length, 0);
   });
@@ -200,7 +200,7 @@ describe('tools by their limits', () => {
     assert.equal(asked(model, 2).tool_choice, undefined);
   });
 
-  test('a newer answer to the person ends what a tool waits for', async () => {
+  test('a server that says nothing is not waited for longer than its time', async () => {
     music.requests = [];
     music.scripts = [() => {}];
     begin(model, calls(['a', 'search_music', '{"keyword":"slow"}']), words('六'));
