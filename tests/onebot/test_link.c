@@ -1,5 +1,7 @@
 /* link: who is there, where a host carries the frames and may connect long after we are up. */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "onebot/link.h"

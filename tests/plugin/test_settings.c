@@ -71,7 +71,11 @@ static bool fake_put(struct rg_store *s, const struct rg_override *o, char *why,
   return true;
 }
 
-static const struct rg_store_methods fake_methods = { fake_each, fake_put, fake_drop, NULL };
+static const struct rg_store_methods fake_methods = {
+  .override_each = fake_each,
+  .override_put = fake_put,
+  .override_drop = fake_drop,
+};
 
 /* A scene: settings upon a configuration and a store. */
 struct scene {
