@@ -11,3 +11,5 @@ grep -v -e "$but" "$here/exports.txt" | diff - "/tmp/exports.$$" || { echo "repl
 rm -f "/tmp/exports.$$"
 nm -D -u "$1" | grep -E ' U n(ode_)?api_' && { echo "replygate.so needs Node: these must be weak"; fault=1; }
 exit $fault
+# nor is the hook in it by which the crash test kills a process
+! grep -q RG_CRASH "$1" || { echo "replygate.so has the crash points of the tests"; exit 1; }

@@ -1,8 +1,9 @@
 /* The process is killed at each named step of each place of a reply, for each way in which the
- * implementation answers there; then another one goes on with the same store and the same group.
- * Counted is what the group shows: no message twice, none forgotten, none called what it is not.
+ * implementation answers there; then another one goes on with the same store and the same group. Every
+ * second time that one is killed as well, where it goes on, and a third one ends it. Counted is what
+ * the group shows: no message twice, none forgotten, none called what it is not.
  *
- * Once a cell here; RG_CRASH_TIMES=20 runs every cell so often and prints the sums. */
+ * Twice a cell here; RG_CRASH_TIMES=20 runs every cell so often and prints the sums. */
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -34,14 +35,14 @@ static const struct outcome {
   { "closes", "\"kind\":\"close_after\"" },
   { "closes, not there", "\"kind\":\"close_before\"" },
 };
-enum { OUTCOMES = sizeof outcomes / sizeof *outcomes };
+enum { OUTCOMES = sizeof outcomes / sizeof *outcomes, CELLS = STEPS * OUTCOMES };
 
 /* All runs of one place. */
 struct field {
   struct ob_service *service;
   size_t place, times, next; /* next: the run to be taken; under mu, as what follows */
   pthread_mutex_t mu;
-  size_t runs, unreached, twice, lost, wrong, unknown, unfound;
+  size_t runs, again, unreached, twice, lost, wrong, unknown, unfound;
   struct buf faults;
 };
 
@@ -237,6 +238,15 @@ static void carry_out(const struct slot *s, struct run *r)
   snprintf(crash, sizeof crash, "%s:%zu", steps[r->step], r->step < 2 ? 0 : f->place);
   int status = process(s, r, crash, reply);
   bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (r->number / CELLS % 2 == 1) {
+    /* where the second one is killed: here or at the next place, if it comes there at all */
+    size_t step = 2 + r->number % (STEPS - 2), place = f->place + (r->step > 3);
+    snprintf(crash, sizeof crash, "%s:%zu", steps[step], place < PLACES ? place : f->place);
+    status = process(s, r, crash, NULL);
+    pthread_mutex_lock(&f->mu);
+    f->again += WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    pthread_mutex_unlock(&f->mu);
+  }
   status = process(s, r, NULL, NULL);
   bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   output_read(s, r);
@@ -254,7 +264,7 @@ static void *work(void *arg)
   for (;;) {
     pthread_mutex_lock(&f->mu);
     r->number = f->next++;
-    bool more = r->number < f->times * STEPS * OUTCOMES;
+    bool more = r->number < f->times * CELLS;
     f->runs += more;
     pthread_mutex_unlock(&f->mu);
     if (!more) break;
@@ -297,11 +307,11 @@ static void place_run(size_t place)
 {
   const struct ob_service_options none = { .ctx = NULL };
   const char *wanted = getenv("RG_CRASH_TIMES");
-  long times = wanted ? strtol(wanted, NULL, 10) : 1;
+  long times = wanted ? strtol(wanted, NULL, 10) : 2;
   struct field *f = calloc(1, sizeof *f);
   struct slot slots[SLOTS];
   pthread_t threads[SLOTS];
-  *f = (struct field) { .place = place, .times = times > 0 ? (size_t)times : 1 };
+  *f = (struct field) { .place = place, .times = times > 0 ? (size_t)times : 2 };
   pthread_mutex_init(&f->mu, NULL);
   buf_init(&f->faults, FAULTS_MAX);
   cr_assert_eq(ob_service_start(&none, &f->service, NULL), SCHEMA_OK);
@@ -312,10 +322,11 @@ static void place_run(size_t place)
   for (size_t i = 0; i < SLOTS; i++) slot_close(&slots[i]);
   ob_service_stop(f->service);
   if (wanted)
-    fprintf(
-        stderr,
-        "%s: %zu runs, %zu twice, %zu lost, %zu wrong, %zu unknown, %zu unfound, %zu unreached\n",
-        places[place], f->runs, f->twice, f->lost, f->wrong, f->unknown, f->unfound, f->unreached);
+    fprintf(stderr,
+            "%s: %zu runs, %zu killed again, %zu twice, %zu lost, %zu wrong, %zu unknown, "
+            "%zu unfound, %zu unreached\n",
+            places[place], f->runs, f->again, f->twice, f->lost, f->wrong, f->unknown, f->unfound,
+            f->unreached);
   cr_expect_eq(f->twice + f->lost + f->wrong + f->unfound + f->unreached, 0,
                "%zu runs: %zu twice, %zu lost, %zu wrong, %zu unfound, %zu unreached\n%s", f->runs,
                f->twice, f->lost, f->wrong, f->unfound, f->unreached,
