@@ -45,8 +45,8 @@ struct state {
   size_t top[3];      /* 1 + index of the highest run of each mark */
   struct link *links; /* in the order of their ends */
   size_t link_count, link_max;
-  struct bracket brackets[BRACKETS_MAX];
   size_t bracket_count;
+  struct bracket brackets[BRACKETS_MAX]; /* last, and never cleared */
 };
 
 static bool is_blank(char c)
@@ -582,7 +582,9 @@ static struct span trim(struct span s)
 
 struct span ob_markdown_text(struct span markdown, struct arena *arena)
 {
-  struct state *st = &(struct state) { .arena = arena };
+  struct state state, *st = &state;
+  memset(st, 0, offsetof(struct state, brackets));
+  st->arena = arena;
   st->out = markdown.len < SIZE_MAX ? arena_alloc(arena, markdown.len + 1) : NULL;
   if (!st->out) return (struct span) { NULL, 0 };
   while (markdown.len && !st->failed) {

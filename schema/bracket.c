@@ -274,12 +274,22 @@ static void try_closing(const struct scan *s, size_t closers_max, struct fixes *
   add(fixes, s->fault, all, n);
 }
 
+/* Whether the last visible byte can be the end of a value: else a text that is cut has lost more than
+ * brackets. */
+static bool may_end_value(struct span text)
+{
+  size_t end = text.len;
+  while (end > 0 && is_space(text.ptr[end - 1])) end--;
+  return end > 0 && (is_word(text.ptr[end - 1]) || memchr("\"}]", text.ptr[end - 1], 3));
+}
+
 size_t schema_bracket_fixes(struct span text, size_t fault, size_t closers_max,
                             struct schema_bracket_fix items[SCHEMA_BRACKET_FIXES_MAX])
 {
   struct scan s = { .text = text, .fault = fault < text.len ? fault : text.len };
   struct fixes fixes = { items, 0 };
   if (closers_max > SCHEMA_CLOSERS_MAX) closers_max = SCHEMA_CLOSERS_MAX;
+  if (s.fault == text.len && !may_end_value(text)) return 0;
   while (s.fault < text.len && is_space(text.ptr[s.fault])) s.fault++;
   if (!scan_before(&s)) return 0;
   scan_behind(&s);

@@ -87,12 +87,20 @@ static bool is_inner(char c)
 
 size_t span_chars(struct span utf8)
 {
-  enum { BLOCK = 240 }; /* a count of so many fits a byte, and compilers take 16 at once */
+  enum { WORDS_MAX = 255 }; /* so many of eight bytes are counted in the eight bytes of one */
+  const uint64_t ones = 0x0101010101010101, pairs = 0x00FF00FF00FF00FF;
   size_t inner = 0, i = 0;
-  for (; utf8.len - i >= BLOCK; i += BLOCK) {
-    uint8_t some = 0;
-    for (size_t k = 0; k < BLOCK; k++) some = (uint8_t)(some + is_inner(utf8.ptr[i + k]));
-    inner += some;
+  while (utf8.len - i >= sizeof ones) {
+    size_t words = (utf8.len - i) / sizeof ones;
+    uint64_t counts = 0;
+    if (words > WORDS_MAX) words = WORDS_MAX;
+    for (size_t k = 0; k < words; k++, i += sizeof ones) {
+      uint64_t word; /* a byte within a character has its top bit, but not the next one */
+      memcpy(&word, utf8.ptr + i, sizeof word);
+      counts += (word & ~(word << 1)) >> 7 & ones;
+    }
+    counts = (counts & pairs) + (counts >> 8 & pairs);
+    inner += counts * 0x0001000100010001 >> 48;
   }
   for (; i < utf8.len; i++) inner += is_inner(utf8.ptr[i]);
   return utf8.len - inner;
@@ -201,10 +209,9 @@ void buf_clear(struct buf *b)
   if (b->ptr && b->cap) b->ptr[0] = '\0';
 }
 
-bool buf_reserve(struct buf *b, size_t n)
+bool buf_grow(struct buf *b, size_t n)
 {
   if (b->failed) return false;
-  if (b->ptr && n < b->cap - b->len) return true; /* one byte stays for the NUL */
   if (n > b->max || b->len > b->max - n || b->len + n == SIZE_MAX) {
     b->failed = true;
     return false;

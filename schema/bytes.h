@@ -77,7 +77,12 @@ void buf_done(struct buf *b);
 /* Keeps the memory, forgets the content and the failure. */
 void buf_clear(struct buf *b);
 /* Room for n further bytes. False (and failed) where max or memory forbids it. */
-bool buf_reserve(struct buf *b, size_t n);
+bool buf_grow(struct buf *b, size_t n);
+static inline bool buf_reserve(struct buf *b, size_t n)
+{
+  bool room = b->ptr && !b->failed && n < b->cap - b->len; /* one byte stays for the NUL */
+  return room || buf_grow(b, n);
+}
 /* The additions return false once the buffer has failed, so that callers may look only at the end. */
 bool buf_add(struct buf *b, struct span s);
 bool buf_add_char(struct buf *b, char c);

@@ -147,6 +147,11 @@ static bool may_be_markup(struct span text, size_t at)
   }
 }
 
+bool schema_glance_at(struct span text, size_t at)
+{
+  return may_be_markup(text, at);
+}
+
 /* Whether the word before byte at, quoted or not, can be the name of a secret (see leak.c). */
 static bool is_secret_key(struct span text, size_t at)
 {

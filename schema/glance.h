@@ -42,6 +42,9 @@ static inline size_t schema_glance_next(struct schema_glancer *g, size_t at)
   return g->text.len;
 }
 
+/* Whether markup may begin at byte at, where one of such bytes is. */
+bool schema_glance_at(struct span text, size_t at);
+
 /* Whether one of the names that stand in square brackets may begin at byte at, behind the bracket. */
 bool schema_glance_square(struct span text, size_t at);
 

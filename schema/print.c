@@ -2,8 +2,6 @@
 
 #include "schema/scan.h"
 
-#include "schema/scan.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -97,19 +95,20 @@ void schema_write_array_end(struct schema_writer *w)
   close_container(w, ']');
 }
 
-static void put_escape(struct buf *out, unsigned char c)
+/* The escape of a byte that needs one: its length, and the letter behind its backslash. */
+static inline size_t escape_of(unsigned char c, char *ret)
 {
-  static const char names[] = "btn?fr"; /* of 0x08 to 0x0D; 0x0B has none */
-  if (c == '"' || c == '\\' || (c >= 0x08 && c <= 0x0D && c != 0x0B)) {
-    char escape[2] = { '\\', c < 0x20 ? names[c - 0x08] : (char)c };
-    put(out, escape, 2);
-    return;
-  }
-  buf_printf(out, "\\u%04x", c);
+  enum { SHORT = 2, UNIT = 6 };
+  static const char letters[] = "btn?fr"; /* of 0x08 to 0x0D; 0x0B has none */
+  *ret = 'u';
+  if (c == '"' || c == '\\') *ret = (char)c;
+  if (c >= 0x08 && c <= 0x0D && c != 0x0B) *ret = letters[c - 0x08];
+  return *ret == 'u' ? UNIT : SHORT;
 }
 
 static void put_quoted(struct buf *out, struct span s)
 {
+  static const char digits[] = "0123456789abcdef";
   const char *p = s.len ? s.ptr : "", *end = p + s.len;
   if (!buf_reserve(out, s.len + 2)) return;
   char *to = out->ptr + out->len;
@@ -119,15 +118,26 @@ static void put_quoted(struct buf *out, struct span s)
     out->len += s.len + 2;
     return;
   }
-  put_char(out, '"');
+  *to++ = '"';
   for (;;) {
     const char *plain = p;
-    p = scan_printable(p, end);
-    put(out, plain, (size_t)(p - plain));
+    p = scan_copy_printable(p, end, to);
+    to += p - plain;
     if (p == end) break;
-    put_escape(out, (unsigned char)*p++);
+    unsigned char c = (unsigned char)*p++;
+    char letter;
+    size_t n = escape_of(c, &letter), rest = (size_t)(end - p) + 1;
+    out->len = (size_t)(to - out->ptr);
+    if (!buf_reserve(out, n + rest)) return;
+    to = out->ptr + out->len;
+    to[0] = '\\';
+    to[1] = letter;
+    if (letter == 'u') to[2] = to[3] = '0', to[4] = digits[c >> 4], to[5] = digits[c & 0xF];
+    to += n;
   }
-  put_char(out, '"');
+  *to++ = '"';
+  *to = '\0';
+  out->len = (size_t)(to - out->ptr);
 }
 
 void schema_write_key(struct schema_writer *w, struct span key)

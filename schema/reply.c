@@ -2,8 +2,6 @@
 
 #include "schema/grammar.h"
 
-#include <stdio.h>
-
 /* Every read_ function reads from p on and returns the byte behind what it has read, or NULL: the
  * fault is noted. The grammar is driven from here by the nesting of these functions, and p is
  * handed on in a register: so a reply is read, judged and built in 470 ns, where the tokens of
@@ -13,6 +11,7 @@ enum {
   SHARE_OWN = 2,  /* url and title, before the declared fields of a share */
   STEPS_MAX = 12, /* the deepest path is $.messages[].segments[].data.rows[][].label with 9 */
   PATH_CHARS_MAX = 512,
+  INDEX_MAX = 24,     /* the digits of a size_t in brackets */
   KEY_SHOWN_MAX = 32, /* an unknown key is named where it is a short word */
   DEPTH_ROOT = 1,     /* containers around a member of the root, */
   DEPTH_SEGMENT = 5,  /* of a segment, */
@@ -108,17 +107,37 @@ static const char *duplicate_fault(struct reading *in)
   return fault(in, SCHEMA_EDUPLICATE, in->key_at, "this object has that key already");
 }
 
+/* Writes [index] to out, which has room for INDEX_MAX bytes; returns how many. */
+static size_t write_index(char *out, size_t index)
+{
+  char digits[INDEX_MAX];
+  size_t n = 0, len = 0;
+  do digits[n++] = (char)('0' + index % 10);
+  while (index /= 10);
+  out[len++] = '[';
+  while (n) out[len++] = digits[--n];
+  out[len++] = ']';
+  return len;
+}
+
 static enum schema_code report(const struct reading *in, struct schema_error *reterr)
 {
   char path[PATH_CHARS_MAX] = "$";
   size_t len = 1;
-  for (size_t i = in->step_count; i-- > 0 && len < sizeof path;) {
+  if (!reterr) return in->fault.code;
+  for (size_t i = in->step_count; i-- > 0;) {
     const struct step *step = &in->steps[i];
-    int n = step->key.ptr ? snprintf(path + len, sizeof path - len, ".%.*s", (int)step->key.len,
-                                     step->key.ptr)
-                          : snprintf(path + len, sizeof path - len, "[%zu]", step->index);
-    len += n > 0 ? (size_t)n : 0;
+    size_t n = step->key.ptr ? step->key.len + 1 : INDEX_MAX;
+    if (n >= sizeof path - len) break;
+    if (step->key.ptr) {
+      path[len] = '.';
+      memcpy(path + len + 1, step->key.ptr, step->key.len);
+      len += n;
+    } else {
+      len += write_index(path + len, step->index);
+    }
   }
+  path[len] = '\0';
   return schema_fail(reterr, in->fault.code, in->fault.at, path, in->fault.what);
 }
 
@@ -540,6 +559,7 @@ static const char *read_type(struct reading *in, const char *p, enum schema_type
 static const char *skip_value(struct reading *in, const char *p, unsigned depth)
 {
   in->r->next = p;
+  in->notes->skipped = true;
   return grammar_skip_member(in->r, depth) ? in->r->next : reader_fault(in);
 }
 

@@ -38,6 +38,7 @@ struct schema_reply_notes {
   bool legacy_root;      /* the root was {"segments":[…]} */
   bool reaction_ignored; /* written where none is offered */
   bool reaction_missing; /* left out where it is offered */
+  bool skipped;          /* a value was passed over of which only the syntax was judged */
   size_t integers;       /* how many were read as strings */
   size_t integer_at;     /* byte of the first of them */
 };

@@ -56,18 +56,29 @@ const char *scan_decode(const char *begin, const char *p, const char *end, struc
  * is cut off, or is half of a surrogate pair. */
 const char *scan_escape(const char *p, const char *end, uint32_t *ret);
 
-/* The first byte from p on that JSON has to escape in a string, or end. */
-static inline const char *scan_printable(const char *p, const char *end)
+/* Copies what JSON need not escape in a string to out, which has room for all up to end. Returns the
+ * first byte that has to be escaped, or end. */
+static inline const char *scan_copy_printable(const char *p, const char *end, char *out)
 {
 #ifdef SCHEMA_SSE2
-  for (; end - p >= 16; p += 16) {
-    scan_bytes16 v;
+  enum { WIDTH = 16 };
+  bool wide = end - p >= WIDTH;
+  scan_bytes16 v;
+  for (; end - p >= WIDTH; p += WIDTH, out += WIDTH) {
     memcpy(&v, p, sizeof v);
+    memcpy(out, &v, sizeof v);
     uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
     if (stop) return p + __builtin_ctz(stop);
   }
+  if (wide) { /* the rest with bytes that have been copied already */
+    size_t seen = WIDTH - (size_t)(end - p);
+    memcpy(&v, p - seen, sizeof v);
+    memcpy(out - seen, &v, sizeof v);
+    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
+    return stop ? p - seen + __builtin_ctz(stop) : end;
+  }
 #endif
-  while (p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\') p++;
+  for (; p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\'; p++) *out++ = *p;
   return p;
 }
 

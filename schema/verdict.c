@@ -88,35 +88,55 @@ static void pass(struct judging *j, const struct schema_reply *reply)
   pass_words(j, &tagged);
 }
 
-/* Whether text is brackets, plain strings and colons behind quotes, as a reply that was cut mostly
- * is: then no string and no escape can hide a call. */
+/* Whether text begins as an object and is brackets, plain strings and colons behind quotes, as a
+ * reply that was cut mostly is: then no string and no escape hides a call or reasoning. */
 static bool is_plain_json(struct span text)
 {
   struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
+  if (text.len == 0 || *text.ptr != '{') return false;
   for (size_t at = 0; (at = schema_glance_next(&glancer, at)) < text.len; at++) {
+    char next = at + 1 < text.len ? text.ptr[at + 1] : '\0';
     size_t inside;
     switch (text.ptr[at]) {
     case '[':
-      inside = at + 1;
-      if (inside < text.len && (text.ptr[inside] == '/' || schema_is_word(text.ptr[inside])))
-        return false;
+      if (next == '/' || schema_is_word(next)) return false;
       break;
     case '{':
+      if (next == '"') break;
       inside = schema_skip_blank(text, at + 1);
       if (inside < text.len && !memchr("\"}", text.ptr[inside], 2)) return false;
       break;
     case ':':
-      if (at == 0 || text.ptr[at - 1] != '"') return false;
+      if (text.ptr[at - 1] != '"') return false;
       break;
     case '<':
     case '&':
     case '\\':
     case '`':
     case '=': return false;
-    default: break;
+    default:
+      if (schema_glance_at(text, at)) return false;
     }
   }
   return true;
+}
+
+/* Reads on to the next string of an object, which is then in reader->text. False: the object ends or
+ * stops being JSON. */
+static bool next_string(struct schema_json *reader)
+{
+  enum schema_token token;
+  do token = schema_json_next(reader);
+  while (token != SCHEMA_JSON_STRING && token != SCHEMA_JSON_ERROR && reader->depth > 0);
+  return token == SCHEMA_JSON_STRING;
+}
+
+/* What reader, behind the last string of text, has not read as strings. */
+static struct span rest_of(const struct schema_json *reader, struct span text)
+{
+  size_t read = schema_json_offset(reader);
+  if (reader->error.code != SCHEMA_OK && reader->at < reader->error.at) read = reader->at;
+  return (struct span) { text.ptr + read, text.len - read };
 }
 
 /* Whether a string of the JSON that begins in text holds a call. *rettail is what is left of text
@@ -129,17 +149,33 @@ static bool has_call_in_strings(struct judging *j, struct span text, struct span
   if (!begin) return false;
   struct span json = { begin, (size_t)(text.ptr + text.len - begin) };
   schema_json_init(&reader, json, j->arena, SCHEMA_DEPTH_SCHEMA, SCHEMA_JSON_STRICT);
-  enum schema_token token = schema_json_next(&reader);
-  while (token != SCHEMA_JSON_ERROR && reader.depth > 0) {
-    if (token == SCHEMA_JSON_STRING && schema_glance(reader.text) & SCHEMA_GLANCE_MARKUP &&
+  while (next_string(&reader))
+    if (schema_glance(reader.text) & SCHEMA_GLANCE_MARKUP &&
         schema_residue_tool_call(reader.text, NULL))
       return true;
-    token = schema_json_next(&reader);
-  }
-  size_t read = schema_json_offset(&reader);
-  if (token == SCHEMA_JSON_ERROR && reader.at < reader.error.at) read = reader.at;
-  *rettail = (struct span) { json.ptr + read, json.len - read };
+  *rettail = rest_of(&reader, json);
   return false;
+}
+
+/* Whether neither the strings of the object that text begins with nor a string that it ends in can
+ * hold a call or reasoning. */
+static bool has_plain_strings(struct judging *j, struct span text)
+{
+  struct schema_json reader;
+  schema_json_init(&reader, text, j->arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  while (next_string(&reader))
+    if (schema_glance(reader.text) & SCHEMA_GLANCE_MARKUP) return false;
+  struct span tail = rest_of(&reader, text);
+  if (tail.len && memchr(tail.ptr, '\\', tail.len)) tail = schema_layer_unescape(tail, j->arena);
+  return tail.ptr && !(schema_glance(tail) & SCHEMA_GLANCE_MARKUP);
+}
+
+/* Whether nothing is wrong with the object that text is but that it was cut: its keys are those of a
+ * reply, so that it is no call, and its strings hide none. */
+static bool is_only_cut(struct judging *j, struct span text, const struct schema_answer *answer)
+{
+  return answer->kind == SCHEMA_ANSWER_BROKEN && answer->error.code == SCHEMA_ETRUNCATED &&
+         !answer->notes.skipped && (is_plain_json(text) || has_plain_strings(j, text));
 }
 
 /* What cannot be sent may be reworded by the model, unless it has written a tool call, in the open
@@ -463,6 +499,11 @@ static bool judge_at_once(struct judging *j, struct span text)
   struct span behind = { text.ptr + answer.end, text.len - answer.end };
   if (answer.kind == SCHEMA_ANSWER_REPLY && !schema_reasoning_possible(behind)) {
     if (drop_around(j, before, 0) && drop_around(j, behind, answer.end)) pass(j, &answer.reply);
+    return true;
+  }
+  if (before.len == 0 && is_only_cut(j, text, &answer)) {
+    j->ret->verdict = SCHEMA_CORRECT;
+    j->ret->error = answer.error;
     return true;
   }
   if (answer.kind != SCHEMA_ANSWER_REPLY && !schema_reasoning_possible(text)) {
