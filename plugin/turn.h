@@ -91,14 +91,14 @@ struct rg_job {
   struct span echoed_id;         /* of the event that showed the send under way; in the arena */
   struct rg_resolving resolving; /* resolve's own, while awaits_echo */
   /* the journal's and recovery's own */
-  bool journaled;         /* the journal has it */
-  bool journal_planned;   /* and its plan */
-  bool journal_stale;     /* and says less of it than was done */
-  bool recovered;         /* an earlier process accepted it */
-  bool doubted;           /* any step of it may have been sent: the machine went down */
-  bool unsure;            /* the step that it is at may have been sent by that process */
-  int64_t accepted_ms;    /* Unix time; 0: not written down */
-  int64_t framed_ms;      /* Unix time when the step that it is at went to the wire */
+  bool journaled;       /* the journal has it */
+  bool journal_planned; /* and its plan */
+  bool journal_stale;   /* and says less of it than was done */
+  bool recovered;       /* an earlier process accepted it */
+  bool doubted;         /* any step of it may have been sent: the machine went down */
+  bool unsure;          /* the step that it is at may have been sent by that process */
+  int64_t accepted_ms;  /* Unix time; 0: not written down */
+  int64_t framed_ms;    /* Unix time when the step that it is at went to the wire */
   size_t upload_message, upload_segment; /* the one that is being uploaded */
   size_t step;                           /* the next one of the plan */
 
