@@ -17,6 +17,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Callable, NamedTuple
 
 HOSTS = Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
@@ -50,12 +51,18 @@ def package(root: Path) -> dict:
 
 
 def depends(root: Path, name: str) -> bool:
-    lists = (package(root).get(k) or {} for k in ("dependencies", "devDependencies", "peerDependencies"))
+    lists = (
+        package(root).get(k) or {} for k in ("dependencies", "devDependencies", "peerDependencies")
+    )
     return any(name in one for one in lists)
 
 
 def is_koishi(root):
-    return any(root.glob("koishi.y*ml")) or any(root.glob("koishi.config.*")) or depends(root, "koishi")
+    return (
+        any(root.glob("koishi.y*ml"))
+        or any(root.glob("koishi.config.*"))
+        or depends(root, "koishi")
+    )
 
 
 def is_zhin(root):
@@ -66,7 +73,8 @@ def is_yunzai(root):
     name = str(package(root).get("name", "")).lower()
     if name == "miao-yunzai":
         raise Refused(
-            "Miao-Yunzai speaks to QQ by itself, not by OneBot, so there is nothing to gate; TRSS-Yunzai works.\n"
+            "Miao-Yunzai speaks to QQ by itself, not by OneBot, so there is nothing to gate; "
+            "TRSS-Yunzai works.\n"
             "Miao-Yunzai 不经过 OneBot，无法接入；请使用 TRSS-Yunzai。"
         )
     return name == "trss-yunzai" or (root / "plugins" / "adapter" / "OneBotv11.js").is_file()
@@ -74,7 +82,11 @@ def is_yunzai(root):
 
 def is_nonebot(root):
     project = text_of(root / "pyproject.toml")
-    return "[tool.nonebot" in project or "nonebot2" in project or "import nonebot" in text_of(root / "bot.py")
+    return (
+        "[tool.nonebot" in project
+        or "nonebot2" in project
+        or "import nonebot" in text_of(root / "bot.py")
+    )
 
 
 def is_astrbot(root):
@@ -86,13 +98,16 @@ def is_astrbot(root):
 # --- where things go there, and what remains to do ---
 
 
+def nonebot_listed(root):
+    """The first of plugin_dirs, which NoneBot loads; None: there is none."""
+    line = re.compile(r"^\s*plugin_dirs\s*=\s*\[\s*[\"']([^\"']+)[\"']", re.M)
+    found = line.search(text_of(root / "pyproject.toml"))
+    return found and found[1]
+
+
 def nonebot_folder(root):
-    """The first of plugin_dirs, which NoneBot loads; else the usual place."""
-    listed = re.search(r"^\s*plugin_dirs\s*=\s*\[\s*[\"']([^\"']+)[\"']", text_of(root / "pyproject.toml"), re.M)
-    if listed:
-        return root / listed[1] / "replygate"
-    usual = root / "src" / "plugins"
-    return (usual if usual.is_dir() else root / "plugins") / "replygate"
+    usual = "src/plugins" if (root / "src" / "plugins").is_dir() else "plugins"
+    return root / (nonebot_listed(root) or usual) / "replygate"
 
 
 def from_root(path: Path, root: Path) -> str:
@@ -100,26 +115,73 @@ def from_root(path: Path, root: Path) -> str:
 
 
 def nonebot_line(root):
-    folder = from_root(nonebot_folder(root).parent, root)
-    if re.search(r"^\s*plugin_dirs\s*=\s*\[\s*[\"']", text_of(root / "pyproject.toml"), re.M):
-        return f"pyproject.toml    plugin_dirs = [\"{folder}\"]    (is there already / 已有)"
-    return f"pyproject.toml    [tool.nonebot] plugin_dirs = [\"{folder}\"]"
+    line = f'plugin_dirs = ["{from_root(nonebot_folder(root).parent, root)}"]'
+    there = "    (is there already / 已有)" if nonebot_listed(root) else ""
+    return f"pyproject.toml    [tool.nonebot] {line}{there}"
 
 
 ASTRBOT = "astrbot_plugin_replygate"
 
+
+class Framework(NamedTuple):
+    name: str  # of our folder for it
+    shown: str
+    looks_like: Callable[[Path], bool]
+    core: str  # the folder that its shim shares with others
+    folder: Callable[[Path], Path]  # where it goes
+    config: Callable[[Path], Path]
+    line: Callable[[Path], str]  # what switches it on
+
+
+def in_plugins(root):
+    return root / "plugins" / "replygate"
+
+
+def in_root(root):
+    return root / CONFIG
+
+
+LOADED = "is loaded at the next start / 重启后自动加载"
+ZHIN = '"zhin": {"plugins": [{"package": "./plugins/replygate", "instanceKey": "replygate"}]}'
+
 FRAMEWORKS = (
-    # name, shown, how it looks, core, folder, configuration, the line that switches it on
-    ("koishi", "Koishi", is_koishi, "node", lambda r: r / "plugins" / "replygate", lambda r: r / CONFIG,
-     lambda r: "koishi.yml        plugins:  ./plugins/replygate: {}"),
-    ("zhin", "zhin", is_zhin, "node", lambda r: r / "plugins" / "replygate", lambda r: r / CONFIG,
-     lambda r: 'package.json      "zhin": {"plugins": [{"package": "./plugins/replygate", "instanceKey": "replygate"}]}'),
-    ("yunzai", "TRSS-Yunzai", is_yunzai, "node", lambda r: r / "plugins" / "replygate", lambda r: r / CONFIG,
-     lambda r: "plugins/replygate is loaded at the next start / 重启后自动加载"),
-    ("nonebot", "NoneBot", is_nonebot, "python", nonebot_folder, lambda r: r / CONFIG, nonebot_line),
-    ("astrbot", "AstrBot", is_astrbot, "python", lambda r: r / "data" / "plugins" / ASTRBOT,
-     lambda r: r / "data" / "plugin_data" / ASTRBOT / CONFIG,
-     lambda r: f"data/plugins/{ASTRBOT} is loaded at the next start / 重启后自动加载"),
+    Framework(
+        "koishi",
+        "Koishi",
+        is_koishi,
+        "node",
+        in_plugins,
+        in_root,
+        lambda r: "koishi.yml        plugins:  ./plugins/replygate: {}",
+    ),
+    Framework(
+        "zhin",
+        "zhin",
+        is_zhin,
+        "node",
+        in_plugins,
+        in_root,
+        lambda r: f"package.json      {ZHIN}",
+    ),
+    Framework(
+        "yunzai",
+        "TRSS-Yunzai",
+        is_yunzai,
+        "node",
+        in_plugins,
+        in_root,
+        lambda r: f"plugins/replygate {LOADED}",
+    ),
+    Framework("nonebot", "NoneBot", is_nonebot, "python", nonebot_folder, in_root, nonebot_line),
+    Framework(
+        "astrbot",
+        "AstrBot",
+        is_astrbot,
+        "python",
+        lambda r: r / "data" / "plugins" / ASTRBOT,
+        lambda r: r / "data" / "plugin_data" / ASTRBOT / CONFIG,
+        lambda r: f"data/plugins/{ASTRBOT} {LOADED}",
+    ),
 )
 
 RECOGNISED = """  Koishi       koishi.yml, or koishi in package.json
@@ -135,10 +197,11 @@ def recognise(given: Path):
         raise Refused(f"{given} is no folder.\n{given} 不是文件夹。")
     for root in (given, *given.parents[:2]):
         for framework in FRAMEWORKS:
-            if framework[2](root):
+            if framework.looks_like(root):
                 return framework, root
     raise Refused(
-        f"{given} is the folder of no framework that is known here. These are recognised:\n{RECOGNISED}\n"
+        f"{given} is the folder of no framework that is known here. "
+        f"These are recognised:\n{RECOGNISED}\n"
         "For every other framework use the gate: `relay:` in the configuration.\n"
         f"认不出 {given} 是哪个框架；能识别的见上。其他框架请用网关（配置里的 relay）。"
     )
@@ -177,7 +240,10 @@ def put_library(source: Path, folder: Path, say):
     """Gives the file that is loaded from now on."""
     version = replygate.load(source).version.decode()
     if not re.fullmatch(r"\d+(\.\d+)*", version):
-        raise Refused(f"{source} has the version {version}, which is no file name's\n版本号 {version} 不能用作文件名")
+        raise Refused(
+            f"{source} has the version {version}, which is no file name's\n"
+            f"版本号 {version} 不能用作文件名"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     there = sorted((p for p in folder.iterdir() if LIBRARY.fullmatch(p.name)), key=numbers)
     same = [p for p in there if content(p) == content(source)]
@@ -193,7 +259,10 @@ def put_library(source: Path, folder: Path, say):
     for old in there:
         users = list(users_of(old.resolve()))
         if users and numbers(old) < numbers(target):
-            say(f"left {old.name}: process {', '.join(users)} has it loaded; delete it after a restart, or run this again")
+            say(
+                f"left {old.name}: process {', '.join(users)} has it loaded; "
+                "delete it after a restart, or run this again"
+            )
         else:
             old.unlink()  # one that is loaded stays in its process all the same
             say(f"removed {old.name}")
@@ -207,14 +276,14 @@ def shared_files(core: str):
 
 
 def install(library: Path, given: Path, say):
-    (name, shown, _, core, folder_of, config_of, line_of), root = recognise(given.resolve())
-    folder, config = folder_of(root), config_of(root)
-    say(f"{shown} in {root}")
-    for source in sorted((HOSTS / name).iterdir()):
+    framework, root = recognise(given.resolve())
+    folder, config = framework.folder(root), framework.config(root)
+    say(f"{framework.shown} in {root}")
+    for source in sorted((HOSTS / framework.name).iterdir()):
         if source.is_file():
             put(source, folder / source.name)
-    inner = folder / "node" if core == "node" else folder
-    for source in shared_files(core):
+    inner = folder / "node" if framework.core == "node" else folder
+    for source in shared_files(framework.core):
         put(source, inner / source.name)
     put_library(library, inner, say)
     say(f"put {from_root(folder, root)}")
@@ -225,7 +294,7 @@ def install(library: Path, given: Path, say):
         say(f"put {from_root(config, root)}")
     say("")
     say("What remains, then restart / 还剩两行，然后重启：")
-    say(f"  1. {line_of(root)}")
+    say(f"  1. {framework.line(root)}")
     say(f"  2. {from_root(config, root):<16}  admins: [your QQ number / 你的 QQ 号]")
 
 

@@ -40,9 +40,17 @@ def event(text, user=MEMBER, message_id=77, mention=True):
     message = [{"type": "at", "data": {"qq": str(BOT)}}] if mention else []
     message.append({"type": "text", "data": {"text": text}})
     return {
-        "time": 1, "self_id": BOT, "post_type": "message", "message_type": "group", "sub_type": "normal",
-        "message_id": message_id, "group_id": GROUP, "user_id": user, "message": message,
-        "raw_message": text, "sender": {"user_id": user, "role": "member"},
+        "time": 1,
+        "self_id": BOT,
+        "post_type": "message",
+        "message_type": "group",
+        "sub_type": "normal",
+        "message_id": message_id,
+        "group_id": GROUP,
+        "user_id": user,
+        "message": message,
+        "raw_message": text,
+        "sender": {"user_id": user, "role": "member"},
     }
 
 
@@ -114,7 +122,10 @@ class NoneBot(unittest.IsolatedAsyncioTestCase):
     async def connect(self):
         for join in self.driver.joined:
             await join(self.bot)
-        await until("the gate to know the bot", lambda: self.shim.carrier._gate.stats()["endpoints"][0]["state"] == "ready")
+        await until(
+            "the gate to know the bot",
+            lambda: self.shim.carrier._gate.stats()["endpoints"][0]["state"] == "ready",
+        )
         self.adapter.wire.clear()
 
     async def hear(self, raw):
@@ -123,6 +134,7 @@ class NoneBot(unittest.IsolatedAsyncioTestCase):
         e = self.v11.Event(**{**raw, "original_message": self.v11.Message(segments)})
         e.message = self.v11.Message(s for s in segments if s.type != "at")
         from nonebot.exception import IgnoredException
+
         try:
             for p in self.processors:
                 await p(self.bot, e)
@@ -131,7 +143,14 @@ class NoneBot(unittest.IsolatedAsyncioTestCase):
         return e
 
     def say(self, message, **more):
-        return self.bot.call_api("send_msg", group_id=GROUP, user_id=MEMBER, message_type="group", message=message, **more)
+        return self.bot.call_api(
+            "send_msg",
+            group_id=GROUP,
+            user_id=MEMBER,
+            message_type="group",
+            message=message,
+            **more,
+        )
 
     def sent(self):
         return [(api, params.get("message")) for _, api, params in self.adapter.wire]
@@ -141,8 +160,13 @@ class NoneBotRuns(NoneBot):
     async def test_a_reply_becomes_messages_in_order_with_their_pace(self):
         await self.connect()
         await self.hear(event("hi"))
-        answer = await self.say(self.v11.Message(self.v11.MessageSegment.text(said("one", "two", reaction="76"))))
-        self.assertEqual([api for api, _ in self.sent()], ["set_msg_emoji_like", "send_group_msg", "send_group_msg"])
+        answer = await self.say(
+            self.v11.Message(self.v11.MessageSegment.text(said("one", "two", reaction="76")))
+        )
+        self.assertEqual(
+            [api for api, _ in self.sent()],
+            ["set_msg_emoji_like", "send_group_msg", "send_group_msg"],
+        )
         texts = [m[0]["data"]["text"] for _, m in self.sent()[1:]]
         self.assertEqual(texts, ["one", "two"])
         self.assertEqual(answer, {"message_id": 1000}, "the id of the first message")
@@ -154,8 +178,14 @@ class NoneBotRuns(NoneBot):
         await self.connect()
         other = self.bot.call_api("send_group_msg", group_id=5, message=said("elsewhere"))
         await asyncio.gather(self.say(said("1", "2", "3")), self.say("4"), other)
-        here = [p["message"][0]["data"]["text"] for _, _, p in self.adapter.wire if p["group_id"] == GROUP]
-        there = [p["message"][0]["data"]["text"] for _, _, p in self.adapter.wire if p["group_id"] == 5]
+        here = [
+            p["message"][0]["data"]["text"]
+            for _, _, p in self.adapter.wire
+            if p["group_id"] == GROUP
+        ]
+        there = [
+            p["message"][0]["data"]["text"] for _, _, p in self.adapter.wire if p["group_id"] == 5
+        ]
         self.assertEqual((here, there), (["1", "2", "3", "4"], ["elsewhere"]))
         self.assertLess([p["group_id"] for _, _, p in self.adapter.wire].index(5), 3)
 
@@ -168,13 +198,18 @@ class NoneBotRuns(NoneBot):
 
     async def test_what_is_held_back_is_not_sent(self):
         await self.connect()
-        for message in (LEAK, self.v11.Message(self.v11.MessageSegment.text(LEAK)), {"type": object()}):
+        for message in (
+            LEAK,
+            self.v11.Message(self.v11.MessageSegment.text(LEAK)),
+            {"type": object()},
+        ):
             self.assertIsNone(await self.say(message))
         self.assertEqual((self.adapter.wire, self.bot.logged), ([], []))
 
     async def test_a_refused_send_is_not_sent_again(self):
         await self.connect()
         from nonebot.adapters.onebot.v11.exception import ActionFailed
+
         self.adapter.answers["send_group_msg"] = ActionFailed(status="failed", retcode=120)
         self.assertIsNone(await self.say(said("one", "two")))
         self.assertEqual(len(self.adapter.wire), 1)
@@ -182,6 +217,7 @@ class NoneBotRuns(NoneBot):
     async def test_a_reaction_that_fails_takes_nothing_away(self):
         await self.connect()
         from nonebot.adapters.onebot.v11.exception import ActionFailed
+
         self.adapter.answers["set_msg_emoji_like"] = ActionFailed(status="failed", retcode=1)
         await self.hear(event("hi"))
         await self.say(said("one", reaction="76"))
@@ -205,8 +241,20 @@ class NoneBotRuns(NoneBot):
 
     async def test_a_number_answers_a_keyboard(self):
         await self.connect()
-        keyboard = {"type": "keyboard", "data": {"rows": [[{"label": "Yes", "payload": "yes, please"}, {"label": "No", "payload": "no"}]]}}
-        reply = json.dumps({"messages": [{"segments": [{"type": "text", "data": {"text": "Well?"}}, keyboard]}], "reaction": ""})
+        keyboard = {
+            "type": "keyboard",
+            "data": {
+                "rows": [
+                    [{"label": "Yes", "payload": "yes, please"}, {"label": "No", "payload": "no"}]
+                ]
+            },
+        }
+        reply = json.dumps(
+            {
+                "messages": [{"segments": [{"type": "text", "data": {"text": "Well?"}}, keyboard]}],
+                "reaction": "",
+            }
+        )
         await self.say(reply)
         tapped = await self.hear(event("1", mention=False))
         self.assertEqual((tapped.message.plain(), tapped.to_me), ("yes, please", True))
@@ -221,9 +269,16 @@ class NoneBotRuns(NoneBot):
         schema, instruction = self.shim.contract(self.bot, asked)
         self.assertEqual(schema["type"], "object")
         self.assertTrue(instruction)
-        result = await self.shim.reply(self.bot, asked, "```json\n" + said("one", "two", reaction="76") + "\n```")
-        self.assertEqual((result["result"], result["verdict"], len(result["sent"])), ("delivered", "repair", 2))
-        self.assertEqual([api for api, _ in self.sent()], ["set_msg_emoji_like", "send_group_msg", "send_group_msg"])
+        result = await self.shim.reply(
+            self.bot, asked, "```json\n" + said("one", "two", reaction="76") + "\n```"
+        )
+        self.assertEqual(
+            (result["result"], result["verdict"], len(result["sent"])), ("delivered", "repair", 2)
+        )
+        self.assertEqual(
+            [api for api, _ in self.sent()],
+            ["set_msg_emoji_like", "send_group_msg", "send_group_msg"],
+        )
         self.assertEqual((await self.shim.reply(self.bot, asked, LEAK))["result"], "blocked")
 
 
@@ -254,7 +309,10 @@ class NoneBotLate(NoneBot):
 
 
 class NoneBotTwo(NoneBot):
-    config = CONFIG.replace("  main: {connect: host}\n", "  main: {connect: host}\n  two: {connect: host, groups: {default: {mode: observe}}}\n")
+    config = CONFIG.replace(
+        "  main: {connect: host}\n",
+        "  main: {connect: host}\n  two: {connect: host, groups: {default: {mode: observe}}}\n",
+    )
     endpoints = '{"10001": "main", "10002": "two"}'
 
     async def test_each_bot_has_its_endpoint(self):
@@ -279,7 +337,14 @@ class NoneBotBroken(NoneBot):
 
 # --- AstrBot ---
 
-HEARTBEAT = {"self_id": BOT, "time": 1, "post_type": "meta_event", "meta_event_type": "heartbeat", "interval": 5000, "status": {}}
+HEARTBEAT = {
+    "self_id": BOT,
+    "time": 1,
+    "post_type": "meta_event",
+    "meta_event_type": "heartbeat",
+    "interval": 5000,
+    "status": {},
+}
 
 
 class Client:
@@ -292,7 +357,9 @@ class Client:
         self.wire.append((action, params))
         if self.fault and action.startswith("send"):
             raise self.fault
-        return {"get_version_info": VERSION, "get_login_info": {"user_id": BOT}}.get(action, {"message_id": 5})
+        return {"get_version_info": VERSION, "get_login_info": {"user_id": BOT}}.get(
+            action, {"message_id": 5}
+        )
 
     async def send_group_msg(self, **params):
         return await self.call_action("send_group_msg", **params)
@@ -311,7 +378,11 @@ class AstrEvent:
     def __init__(self, client, raw, result=None):
         self.bot, self.result, self.stopped, self._has_send_oper = client, result, False, False
         self.message_obj = type("Message", (), {})()
-        self.message_obj.raw_message, self.message_obj.message, self.message_obj.message_str = raw, [], ""
+        self.message_obj.raw_message, self.message_obj.message, self.message_obj.message_str = (
+            raw,
+            [],
+            "",
+        )
         self.message_str = raw["raw_message"]
         self.is_wake = self.is_at_or_wake_command = False
 
@@ -354,11 +425,17 @@ class AstrBot(unittest.IsolatedAsyncioTestCase):
         context.platform_manager = types.SimpleNamespace(platform_insts=[])
         self.shim = self.module.Main(context, {"config": str(self.folder.config), "endpoints": []})
         await self.shim.initialize()
-        context.platform_manager.platform_insts.append(types.SimpleNamespace(
-            meta=lambda: types.SimpleNamespace(name="aiocqhttp"), get_client=lambda: self.client))
+        context.platform_manager.platform_insts.append(
+            types.SimpleNamespace(
+                meta=lambda: types.SimpleNamespace(name="aiocqhttp"), get_client=lambda: self.client
+            )
+        )
         await self.shim.listen()
         await self.client.listeners["meta_event"](HEARTBEAT)
-        await until("the gate to know the bot", lambda: self.shim.carrier._gate.stats()["endpoints"][0]["state"] == "ready")
+        await until(
+            "the gate to know the bot",
+            lambda: self.shim.carrier._gate.stats()["endpoints"][0]["state"] == "ready",
+        )
 
     async def asyncTearDown(self):
         await self.shim.terminate()
@@ -375,9 +452,17 @@ class AstrBot(unittest.IsolatedAsyncioTestCase):
 
     async def test_hooks_and_their_places(self):
         kind, options = self.module.Main.judge.hook
-        self.assertEqual((kind, options), ("on_decorating_result", {"priority": -sys.maxsize}), "behind other hooks")
+        self.assertEqual(
+            (kind, options),
+            ("on_decorating_result", {"priority": -sys.maxsize}),
+            "behind other hooks",
+        )
         kind, options = self.module.Main.show.hook
-        self.assertEqual((kind, options), ("event_message_type", {"priority": sys.maxsize}), "before other handlers")
+        self.assertEqual(
+            (kind, options),
+            ("event_message_type", {"priority": sys.maxsize}),
+            "before other handlers",
+        )
 
     async def test_a_chain_that_may_go_stays(self):
         e = await self.judge(self.Plain("hi"))
@@ -389,7 +474,14 @@ class AstrBot(unittest.IsolatedAsyncioTestCase):
         e = await self.judge(self.Plain(said("one", "two", reaction="76")))
         self.assertEqual((e.result.chain, e._has_send_oper), ([], True))
         actions = [(a, p["self_id"]) for a, p in self.sent()]
-        self.assertEqual(actions, [("set_msg_emoji_like", str(BOT)), ("send_group_msg", str(BOT)), ("send_group_msg", str(BOT))])
+        self.assertEqual(
+            actions,
+            [
+                ("set_msg_emoji_like", str(BOT)),
+                ("send_group_msg", str(BOT)),
+                ("send_group_msg", str(BOT)),
+            ],
+        )
 
     async def test_every_error_empties_the_chain(self):
         e = await self.judge(self.Plain(LEAK))
@@ -425,7 +517,10 @@ class AstrBot(unittest.IsolatedAsyncioTestCase):
         self.assertFalse(e.stopped)
 
     async def test_endpoints_of_the_settings_page(self):
-        self.assertEqual(self.module._endpoints(["10001=main", " 10002 = two ", ""]), {"10001": "main", "10002": "two"})
+        self.assertEqual(
+            self.module._endpoints(["10001=main", " 10002 = two ", ""]),
+            {"10001": "main", "10002": "two"},
+        )
 
 
 # --- the core ---
@@ -446,7 +541,9 @@ class Core(unittest.TestCase):
         for name in ("one", "two"):  # each has a journal of its own
             config = self.folder.path / f"{name}.yaml"
             config.write_text(f"store: sqlite:{name}.db\n{CONFIG}", encoding="utf-8")
-            gates.append(self.core.Gate(config, log=lambda *a: lines.append(a), send=lambda *a: None))
+            gates.append(
+                self.core.Gate(config, log=lambda *a: lines.append(a), send=lambda *a: None)
+            )
         action = {"action": "send_group_msg", "params": {"group_id": 1, "message": said("a", "b")}}
         wrong = []
 
@@ -462,7 +559,12 @@ class Core(unittest.TestCase):
         for t in threads:
             t.join()
         self.assertEqual(wrong, [])
-        self.assertEqual(gates[0].check({"group_id": 1}, said("a"))["reply"]["messages"][0]["segments"][0]["data"]["text"], "a")
+        self.assertEqual(
+            gates[0].check({"group_id": 1}, said("a"))["reply"]["messages"][0]["segments"][0][
+                "data"
+            ]["text"],
+            "a",
+        )
         for g in gates:
             g.reload()
             g.close()
@@ -492,7 +594,12 @@ class Core(unittest.TestCase):
 
     def test_the_highest_version_is_taken(self):
         package = self.folder.path / "core_package"
-        for name in ("replygate-0.9.0.so", "replygate-0.10.0.so", "replygate-0.10.0-2.so", "replygate.so"):
+        for name in (
+            "replygate-0.9.0.so",
+            "replygate-0.10.0.so",
+            "replygate-0.10.0-2.so",
+            "replygate.so",
+        ):
             (package / name).write_bytes(b"")
         named = os.environ.pop("REPLYGATE_SO", None)
         try:
@@ -524,7 +631,11 @@ if __name__ == "__main__":
     logging.getLogger().addHandler(logging.NullHandler())
     names = sys.argv[1:]
     loader = unittest.defaultTestLoader
-    suite = loader.loadTestsFromNames(names, sys.modules[__name__]) if names else loader.loadTestsFromModule(sys.modules[__name__])
+    suite = (
+        loader.loadTestsFromNames(names, sys.modules[__name__])
+        if names
+        else loader.loadTestsFromModule(sys.modules[__name__])
+    )
     print(f"1..{suite.countTestCases()}", flush=True)
     result = Tap()
     suite.run(result)

@@ -40,7 +40,9 @@ def _calls(client, account):
         except Exception as fault:
             kind = type(fault).__name__  # aiocqhttp.exceptions, which need not be imported for it
             if kind == "ActionFailed":
-                raise Failed(getattr(fault, "result", None) or {"status": "failed", "retcode": -1}) from fault
+                raise Failed(
+                    getattr(fault, "result", None) or {"status": "failed", "retcode": -1}
+                ) from fault
             if kind == "ApiNotAvailable":
                 raise NotConnected from fault
             raise
@@ -98,7 +100,9 @@ class Main(Star):
         if event.get_platform_name() != PLATFORM or result is None or not result.chain:
             return
         if "STREAMING" in str(result.result_content_type):
-            logger.warning("Replygate: a streamed answer went past the gate; switch streaming off for QQ")
+            logger.warning(
+                "Replygate: a streamed answer went past the gate; switch streaming off for QQ"
+            )
             return
         try:
             sent = await self._outgoing(event, result.chain)
@@ -112,7 +116,9 @@ class Main(Star):
         else:
             if sent:
                 result.chain.clear()
-                event._has_send_oper = True  # or AstrBot would ask the model as if nobody had answered
+                event._has_send_oper = (
+                    True  # or AstrBot would ask the model as if nobody had answered
+                )
 
     async def _outgoing(self, event, chain) -> bool:
         """Whether it was sent from here."""
@@ -149,7 +155,9 @@ class Main(Star):
             client.subscribe(kind, hear)
 
     def _join(self, client, account):
-        if self._clients.get(str(account)) is not client:  # AstrBot makes a new one when settings change
+        if (
+            self._clients.get(str(account)) is not client
+        ):  # AstrBot makes a new one when settings change
             self._clients[str(account)] = client
             self.carrier.join(account, _calls(client, account))
 

@@ -148,8 +148,10 @@ class Replygate extends Service {
 }
 
 Replygate.Config = Schema.object({
-  config: Schema.string().default('replygate.yaml').description('配置文件。The configuration, from Koishi\'s folder.'),
-  endpoints: Schema.dict(String).default({}).description('多个账号时：QQ 号 → endpoints 里的名字。With several bots: QQ number → endpoint.'),
+  config: Schema.string().default('replygate.yaml')
+    .description('配置文件。The configuration, from Koishi\'s folder.'),
+  endpoints: Schema.dict(String).default({})
+    .description('多个账号时：QQ 号 → endpoints 里的名字。With several bots: QQ number → endpoint.'),
 });
 
 module.exports = Replygate;

@@ -46,10 +46,11 @@ const chatOf = (params) => {
 const isFailed = (response) => response?.status === 'failed';
 const offline = () => ({ status: 'failed', retcode: OFFLINE, data: null });
 
+const CQ = { '&#91;': '[', '&#93;': ']', '&amp;': '&' };
 // What people wrote in an event, in any of the forms of a message.
 const wordsOf = ({ message }) => (Array.isArray(message)
   ? message.filter((s) => s.type === 'text').map((s) => s.data.text).join('')
-  : String(message).replace(/\[CQ:[^\]]*\]/g, '').replace(/&#91;/g, '[').replace(/&#93;/g, ']').replace(/&amp;/g, '&')).trim();
+  : String(message).replace(/\[CQ:[^\]]*\]/g, '').replace(/&(#91|#93|amp);/g, (code) => CQ[code])).trim();
 
 class Carrier {
   fault = 'not started'; // why there is no gate
@@ -120,7 +121,10 @@ class Carrier {
   }
 
   async #open() {
-    const host = { log: (level, line) => this.#log(level, line), send: (endpoint, action) => this.#send(endpoint, action) };
+    const host = {
+      log: (level, line) => this.#log(level, line),
+      send: (endpoint, action) => this.#send(endpoint, action),
+    };
     if (this.#complete) host.complete = (...request) => this.#complete(...request);
     try {
       this.#gate = await open(this.#config, host);
@@ -176,11 +180,15 @@ class Carrier {
   endpointOf(account) {
     const name = String(account);
     if (this.#endpoints.size > 0) {
-      if (!this.#endpoints.has(name)) throw new Held(`bot ${name} has no endpoint: list it in the plugin's \`endpoints\``);
+      if (!this.#endpoints.has(name)) {
+        throw new Held(`bot ${name} has no endpoint: list it in the plugin's \`endpoints\``);
+      }
       return this.#endpoints.get(name);
     }
     this.#only ??= name;
-    if (this.#only !== name) throw new Held(`bot ${name} is a second one beside ${this.#only}: list both in the plugin's \`endpoints\``);
+    if (this.#only !== name) {
+      throw new Held(`bot ${name} is a second one beside ${this.#only}: list both in the plugin's \`endpoints\``);
+    }
     return '';
   }
 
@@ -231,7 +239,9 @@ class Carrier {
     let changed = false;
     for (const one of actions) {
       const judged = this.#judge(account, one);
-      if (judged.verdict === 'drop') throw new Held(`${one.action} is held back: ${judged.code} ${judged.path}: ${judged.why}`);
+      if (judged.verdict === 'drop') {
+        throw new Held(`${one.action} is held back: ${judged.code} ${judged.path}: ${judged.why}`);
+      }
       changed ||= judged.verdict === 'replace';
       steps.push(...(judged.verdict === 'replace' ? judged.actions : [{ ...one, wait_ms: 0 }]));
     }

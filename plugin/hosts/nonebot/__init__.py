@@ -50,7 +50,9 @@ def _endpoints():
     return json.loads(given) if isinstance(given, str) else given
 
 
-carrier = Carrier(Path(_setting("replygate_config", "replygate.yaml")), endpoints=_endpoints(), log=_log)
+carrier = Carrier(
+    Path(_setting("replygate_config", "replygate.yaml")), endpoints=_endpoints(), log=_log
+)
 
 
 @driver.on_startup
@@ -128,7 +130,9 @@ async def _show(bot: Bot, event: Event):
         edited = carrier.incoming(bot.self_id, raw)
         if edited is not None and edited is not raw:
             _use(event, edited)
-    except Exception as fault:  # NoneBot would drop the event: a bot that hears nothing helps nobody
+    except (
+        Exception
+    ) as fault:  # NoneBot would drop the event: a bot that hears nothing helps nobody
         logger.warning(f"Replygate: an event was not shown: {type(fault).__name__}: {fault}")
         return
     if edited is None:
@@ -139,7 +143,11 @@ async def _show(bot: Bot, event: Event):
 
 
 def _turn(event) -> dict:
-    turn = {"kind": "answer", "message_id": getattr(event, "message_id", ""), "sender_id": event.user_id}
+    turn = {
+        "kind": "answer",
+        "message_id": getattr(event, "message_id", ""),
+        "sender_id": event.user_id,
+    }
     group = getattr(event, "group_id", None)
     turn.update({"group_id": group} if group else {"user_id": event.user_id})
     return turn

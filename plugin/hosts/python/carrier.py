@@ -32,7 +32,9 @@ class Failed(Exception):
     """What a bot's call raises where the endpoint answered with an error; response is that answer."""
 
     def __init__(self, response: dict):
-        super().__init__(str(response.get("message") or response.get("wording") or response.get("retcode")))
+        super().__init__(
+            str(response.get("message") or response.get("wording") or response.get("retcode"))
+        )
         self.response = response
 
 
@@ -178,12 +180,17 @@ class Carrier:
         if self._only is None:
             self._only = account
         if self._only != account:
-            raise Held(f"bot {account} is a second one beside {self._only}: list both in the plugin's `endpoints`")
+            raise Held(
+                f"bot {account} is a second one beside {self._only}: "
+                "list both in the plugin's `endpoints`"
+            )
         return NOTHING
 
     def _bot_of(self, endpoint):
         for account, call in self._bots.items():
-            if self._endpoints.get(account) == endpoint or (not self._endpoints and account == self._only):
+            if self._endpoints.get(account) == endpoint or (
+                not self._endpoints and account == self._only
+            ):
                 return call
         return None
 
@@ -195,7 +202,9 @@ class Carrier:
                 return 0, None
             raise Held(f"Replygate does not run: {self.fault}")
         try:
-            return self._gate.outbound(self._endpoint(account), {"action": action, "params": params})
+            return self._gate.outbound(
+                self._endpoint(account), {"action": action, "params": params}
+            )
         except (GateError, TypeError, ValueError) as fault:
             raise Held(f"{action} could not be judged: {fault}") from fault
 
@@ -212,9 +221,15 @@ class Carrier:
             for action, params in actions:
                 verdict, edit = self._judge(account, action, params)
                 if verdict == DROP:
-                    raise Held(f"{action} is held back: {edit['code']} {edit['path']}: {edit['why']}")
+                    raise Held(
+                        f"{action} is held back: {edit['code']} {edit['path']}: {edit['why']}"
+                    )
                 changed = changed or verdict == REPLACE
-                steps += edit if verdict == REPLACE else [{"action": action, "params": params, "wait_ms": 0}]
+                steps += (
+                    edit
+                    if verdict == REPLACE
+                    else [{"action": action, "params": params, "wait_ms": 0}]
+                )
             return await self._send_steps(steps, call) if changed else None
 
     def _chat(self, account, actions):

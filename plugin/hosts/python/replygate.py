@@ -91,7 +91,11 @@ _out, _turn, _verdict = (
     ctypes.POINTER(ctypes.c_int32),
 )
 _SIGNATURES = (  # in the order of struct rg_api
-    ("open", _rc, (ctypes.POINTER(Host), Bytes, ctypes.POINTER(_gate), ctypes.c_char_p, ctypes.c_size_t)),
+    (
+        "open",
+        _rc,
+        (ctypes.POINTER(Host), Bytes, ctypes.POINTER(_gate), ctypes.c_char_p, ctypes.c_size_t),
+    ),
     ("submit", _rc, (_gate, _turn, Bytes, ctypes.POINTER(_ticket))),
     ("cancel", _rc, (_gate, _ticket)),
     ("outbound", _rc, (_gate, Bytes, Bytes, _verdict, _out)),
@@ -132,7 +136,9 @@ def to_json(value) -> str:
     """JSON text of a value; a text counts as JSON already."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":"))
+    return json.dumps(
+        value, ensure_ascii=False, allow_nan=False, default=_plain, separators=(",", ":")
+    )
 
 
 class _Lent:
@@ -190,7 +196,9 @@ def load(path: Path | None = None) -> Api:
     entry.restype, entry.argtypes = ctypes.POINTER(Api), (ctypes.c_uint32,)
     table = entry(ABI)
     if not table or table.contents.size < ctypes.sizeof(Api):
-        raise GateError("ELIBRARY", f"{path} speaks another ABI than {ABI}; install the plugin again")
+        raise GateError(
+            "ELIBRARY", f"{path} speaks another ABI than {ABI}; install the plugin again"
+        )
     return table.contents
 
 
@@ -207,8 +215,17 @@ def _close_all():
 class Gate:
     """One instance. Everything raises GateError; what is wrong with a text is a verdict instead."""
 
-    def __init__(self, config, *, log=None, send=None, complete=None, on_event=None, on_result=None,
-                 library=None):
+    def __init__(
+        self,
+        config,
+        *,
+        log=None,
+        send=None,
+        complete=None,
+        on_event=None,
+        on_result=None,
+        library=None,
+    ):
         """config: the path of the YAML. log(level, line), send(endpoint, ticket, action),
         complete(ticket, request), on_event(endpoint, event), on_result(ticket, result): texts are
         JSON as they came."""
@@ -219,14 +236,22 @@ class Gate:
             ("log", log and LOG(lambda _, level, line: log(LEVELS[level], _read(line)))),
             ("send", send and SEND(lambda _, e, ticket, a: send(_read(e), ticket, _read(a)))),
             ("complete", complete and COMPLETE(lambda _, ticket, r: complete(ticket, _read(r)))),
-            ("on_event", on_event and ON_EVENT(lambda _, e, event: on_event(_read(e), _read(event)))),
-            ("on_result", on_result and ON_RESULT(lambda _, ticket, r: on_result(ticket, _read(r)))),
+            (
+                "on_event",
+                on_event and ON_EVENT(lambda _, e, event: on_event(_read(e), _read(event))),
+            ),
+            (
+                "on_result",
+                on_result and ON_RESULT(lambda _, ticket, r: on_result(ticket, _read(r))),
+            ),
         ):
             if given:
                 setattr(self._host, name, given)
         why = ctypes.create_string_buffer(WHY_MAX)
         path = _Lent(os.fspath(config))
-        rc = self._api.open(ctypes.byref(self._host), path.bytes, ctypes.byref(self._gate), why, WHY_MAX)
+        rc = self._api.open(
+            ctypes.byref(self._host), path.bytes, ctypes.byref(self._gate), why, WHY_MAX
+        )
         self._settle(rc, why)
         _open_gates.add(self)
 
@@ -289,7 +314,9 @@ class Gate:
     def contract(self, turn: dict):
         """What the host's own model is to be given: the JSON Schema (a dict) and the instruction."""
         lent, schema, instruction = _LentTurn(turn), Buf(), Buf()
-        self._call("contract", ctypes.byref(lent.turn), ctypes.byref(schema), ctypes.byref(instruction))
+        self._call(
+            "contract", ctypes.byref(lent.turn), ctypes.byref(schema), ctypes.byref(instruction)
+        )
         texts = self._take(schema), self._take(instruction)
         return json.loads(texts[0]) if texts[0] else None, texts[1]
 

@@ -85,7 +85,13 @@ Bot.on('notice', (e) => {
 
 export class replygate extends plugin {
   constructor() {
-    super({ name: 'Replygate', dsc: '发送前的最后一道关', event: 'message', priority: Number.NEGATIVE_INFINITY, rule: [] });
+    super({
+      name: 'Replygate',
+      dsc: '发送前的最后一道关',
+      event: 'message',
+      priority: Number.NEGATIVE_INFINITY, // before every other
+      rule: [],
+    });
   }
 
   accept(e) {

@@ -70,7 +70,9 @@ class Bot:
 
     async def call_api(self, api, **data):
         """The order of nonebot/internal/adapter/bot.py."""
-        results = await asyncio.gather(*(h(self, api, data) for h in self.hooks), return_exceptions=True)
+        results = await asyncio.gather(
+            *(h(self, api, data) for h in self.hooks), return_exceptions=True
+        )
         for r in results:
             if isinstance(r, MockApiException):
                 return r.result
