@@ -811,6 +811,8 @@ int32_t rg_gate_contract(struct rg_gate *gate, const struct rg_turn *turn, struc
     buf_init(&a, CONTRACT_MAX);
     buf_init(&b, CONTRACT_MAX);
     rg_job_write_contract(job, &a, &b);
+    buf_reserve(&a, 1); /* nothing is a text too: hosts take its address */
+    buf_reserve(&b, 1);
     rc = give(&a, schema);
     if (rc == RG_OK) {
       rc = give(&b, instruction);

@@ -132,7 +132,8 @@ struct rg_api {
                       struct rg_bytes json);
   /* What the host's model answered to complete(); empty: it failed. */
   int32_t (*completed)(struct rg_gate *gate, uint64_t ticket, struct rg_bytes text);
-  /* What the host's model is to be given for this turn: JSON Schema and instruction text. */
+  /* What the host's model is to be given for this turn: JSON Schema and instruction text. Where words
+   * are asked for (output: text) there is no schema, and maybe nothing to instruct. */
   int32_t (*contract)(struct rg_gate *gate, const struct rg_turn *turn, struct rg_buf *schema,
                       struct rg_buf *instruction);
   /* Judges only: {"verdict","code","path","at","why","repairs","reply","preview","document"}. */

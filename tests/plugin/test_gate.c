@@ -244,6 +244,20 @@ Test(gate, a_turn_may_bring_its_own_schema)
   stage_close(&s);
 }
 
+Test(gate, where_words_are_wanted_there_is_no_schema)
+{
+  struct stage s;
+  struct rg_buf schema = { NULL, 1 }, instruction = { NULL, 1 };
+  stage_open(&s, "NapCat.Onebot", FAST "    output: text\n", false);
+  stage_ready(&s);
+  const struct rg_turn turn = { .size = sizeof turn, .group_id = { "123", 3 } };
+  cr_assert_eq(rg_gate_contract(s.gate, &turn, &schema, &instruction), RG_OK);
+  cr_expect(schema.ptr && schema.len == 0 && instruction.ptr && instruction.len == 0);
+  rg_gate_release(&schema);
+  rg_gate_release(&instruction);
+  stage_close(&s);
+}
+
 Test(gate, a_group_may_want_documents)
 {
   struct stage s;

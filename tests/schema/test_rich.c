@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "schema/print.h"
 #include "schema/verdict.h"
@@ -236,4 +237,44 @@ Test(rich, what_is_not_offered_is_left_out_and_counted)
     cr_expect_eq(segments, rows[i].segments, "row %zu: %zu segments", i, segments);
     arena_done(&arena);
   }
+}
+
+/* A quarter of a megabyte of each has to be through before the time of a test is up. */
+Test(rich, takes_linear_time_for_hostile_shapes)
+{
+  enum { SIZE = 1 << 18 };
+  static const char *const shapes[] = {
+    "[[",
+    "[[reply_to:",
+    "[[reply_to:1]]",
+    "[[ reply_to : ",
+    "`[[reply_to:1]]",
+    "[[audio_as_voice]]\n",
+    "MEDIA:/a.png\n",
+    "MEDIA:\"",
+    "MEDIA:/a b/",
+    "MEDIA:/a,",
+    "MEDIA:https://10.0.0.1/a.png\n",
+    "![x](",
+    "![x](https://e.com/i.png)",
+    "<text>MEDIA:/a</text>",
+    "NO_REPLY ",
+    "> ",
+    "{\"text\":\"a\",\"mediaUrl\":\"/b\"}",
+    "{\"mediaUrls\":[\"/a\",",
+  };
+  const struct schema_offer offer = { .types = ALL_TYPES, .directives = &all_on };
+  char *text = malloc(SIZE + 64);
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    struct schema_judgement j;
+    struct arena arena;
+    size_t n = 0, len = strlen(shapes[i]);
+    for (; n < SIZE; n += len) memcpy(text + n, shapes[i], len);
+    arena_init(&arena, 1 << 28);
+    schema_judge(&offer, NULL, (struct span) { text, n }, &arena, &j);
+    schema_judge_words(&offer, NULL, (struct span) { text, n }, &arena, &j);
+    cr_expect_neq(j.error.code, SCHEMA_ENOMEM, "%s", shapes[i]);
+    arena_done(&arena);
+  }
+  free(text);
 }

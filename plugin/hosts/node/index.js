@@ -308,7 +308,7 @@ class Gate {
 
   contract(turn) {
     const [schema, instruction] = taken(native().contract(this.#id, ...turnOf(turn)), 'turn.endpoint');
-    return { schema: JSON.parse(schema), instruction };
+    return { schema: schema === '' ? null : JSON.parse(schema), instruction };
   }
 
   check(turn, text) {
