@@ -151,7 +151,8 @@ void rg_notify(struct rg_gate *gate, struct rg_account *account, enum rg_notify_
 {
   struct order *o = calloc(1, sizeof *o);
   if (!o) return;
-  size_t len = about.len < sizeof o->line.about ? about.len : sizeof o->line.about - 1;
+  if (about.len >= sizeof o->line.about) about.len = sizeof o->line.about - 1;
+  size_t len = span_utf8_fault(about); /* not cut within a character */
   o->gate = gate;
   o->line.event = event;
   o->line.account = account;
