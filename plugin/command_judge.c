@@ -210,6 +210,7 @@ static void print_verdict(const struct rg_job *job)
   }
   if (exit_of(job) == 0) {
     print_reply(job);
+    if (job->document.ptr) printf("document: %.*s\n", (int)job->document.len, job->document.ptr);
   } else {
     print_fault(job, stdout);
   }

@@ -496,6 +496,57 @@ Test(relay, a_reply_as_text_is_delivered_as_that_reply)
   stage_close(&r.stage);
 }
 
+Test(relay, directives_of_a_framework_are_read_where_they_are_on)
+{
+  static const struct {
+    const char *label, *message, *has, *lacks;
+  } rows[] = {
+    { "a target", "\"[[reply_to:55]] one\"", "{\"type\":\"reply\",\"data\":{\"id\":\"55\"}}",
+      "[[" },
+    { "an attachment", "\"one\\nMEDIA:cat.png\"", "base64://", "MEDIA" },
+    { "one that is not there", "\"one\\nMEDIA:dog.png\"", "could not be sent]", "dog.png" },
+    { "behind an at",
+      "[{\"type\":\"at\",\"data\":{\"qq\":\"10002\"}},{\"type\":\"text\",\"data\":{"
+      "\"text\":\" [[reply_to:55]] one\"}}]",
+      "\"qq\":\"10002\"", "[[" },
+    { "words", "\"one: [[two]]\"", "one: [[two]]", "\"reply\"" },
+    { "output: text does not unmake a reply", "\"" REPLY_TEXT "\"", "\"text\":\"one\"",
+      "segments" },
+  };
+  struct relay r;
+  char command[512], rest[512];
+  relay_open_as(&r, "", FAST);
+  snprintf(command, sizeof command,
+           "mkdir %s/media && cp %s/data/media/picture.png %s/media/cat.png", r.stage.folder,
+           getenv("RG_TESTS"), r.stage.folder);
+  cr_assert_eq(system(command), 0);
+  snprintf(rest, sizeof rest,
+           "relay:\n  listen: 127.0.0.1:%u\n" FAST
+           "    output: text\n    directives: {enabled: true, media_lines: true}\n",
+           r.port);
+  stage_config(&r.stage, "", rest);
+  char why[512];
+  cr_assert_eq(rg_gate_reload(r.stage.gate, why, sizeof why), RG_OK, "%s", why);
+  struct framework *f = framework_dial(r.port, "/", "");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char action[2048];
+    size_t at = bot_count(r.stage.bot);
+    snprintf(action, sizeof action,
+             "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":%s},\"echo\":"
+             "\"q\"}",
+             rows[i].message);
+    const char *text = framework_ask(f, action);
+    cr_expect(has(text, "\"status\":\"ok\""), "%s: %s", rows[i].label, text);
+    cr_assert(bot_called(r.stage.bot, at + 1, LONG_MS), "%s", rows[i].label);
+    cr_expect(has(call_params(&r, at), rows[i].has), "%s: %s", rows[i].label, call_params(&r, at));
+    cr_expect_not(has(call_params(&r, at), rows[i].lacks), "%s: %s", rows[i].label,
+                  call_params(&r, at));
+    usleep(50000);
+  }
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
 static void ask_reply(struct framework *f)
 {
   framework_ask(
