@@ -100,6 +100,10 @@ export interface Result {
   media: { message: number; segment: number; reason: string }[];
   /** The failure notice that was sent in the place of the reply. */
   notice: { message_id: string } | null;
+  /** Where a schema was asked for (`Turn.schema`, `output: schema`): the JSON text that fits it. */
+  document: string | null;
+  /** A reply of an earlier process that died in the middle; only `onResult` is told of it. */
+  recovered?: boolean;
   [key: string]: any;
 }
 
@@ -114,6 +118,7 @@ export interface Report {
   repairs: any[];
   reply: any;
   preview: string;
+  document: string | null;
   [key: string]: any;
 }
 
@@ -128,7 +133,8 @@ export interface Host {
   /** An event of an endpoint that the gate itself is connected to (not of `connect: host`), without
    * admin commands; numbers that answer a keyboard are replaced. `text` is the event byte for byte. */
   onEvent?(endpoint: string, event: Event, text: string): void;
-  /** How a submitted reply ended, once a ticket; the promise of `submit` says the same. */
+  /** How a submitted reply ended, once a ticket; the promise of `submit` says the same. Replies of an
+   * earlier process that died come too, with `recovered`. */
   onResult?(ticket: number, result: Result): void;
   /** For endpoints with `connect: host`: the host's own connection carries this action. Gives the
    * endpoint's response or a promise of it, which is handed to `response` by itself; an exception
@@ -214,7 +220,8 @@ export interface Gate {
   /** The answer to an action that went out through `send`, as an object or as JSON text; null: none
    * came. Not needed where `send` gives the answer. */
   response(endpoint: string, ticket: number, answer: Response | string | null): void;
-  /** What the host's own model is to be given for this turn. */
+  /** What the host's own model is to be given for this turn. Where words are asked for (`output:
+   * text`) the schema is null and the instruction maybe empty. */
   contract(turn: Turn): { schema: any; instruction: string };
   /** Judges only, nothing is sent. */
   check(turn: Turn, text: string): Report;

@@ -240,7 +240,7 @@ class Gate {
   }
 
   #result(ticket, result) {
-    const waiting = this.#waiting.get(ticket);
+    const waiting = this.#waiting.get(ticket); // none: it is of an earlier process
     if (this.#waiting.delete(ticket)) {
       this.#hold(-1);
       waiting(result);
