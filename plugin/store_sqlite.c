@@ -42,6 +42,12 @@ static const char *const steps[] = {
 };
 enum { VERSION = sizeof steps / sizeof steps[0] };
 
+/* Of the oldest with a result, so that looking costs the same however many there are: those that are
+ * too many or too old. */
+#define OLD                                                                                        \
+  "SELECT ticket FROM (SELECT ticket, ended FROM turn WHERE result IS NOT NULL"                    \
+  " ORDER BY ticket LIMIT 256) WHERE ticket <= ?1 OR ended < ?2"
+
 static const char *const statements[RG_SQL_COUNT] = {
   [RG_SQL_OVERRIDES] = "SELECT endpoint, group_id, key, value, author FROM override",
   [RG_SQL_OVERRIDE_PUT] = "INSERT INTO override (endpoint, group_id, key, value, author, at)"
@@ -91,10 +97,8 @@ static const char *const statements[RG_SQL_COUNT] = {
   [RG_SQL_STEPS_CLEAR] = "UPDATE step SET params = x'', card_text = x'' WHERE ticket = ?1",
   [RG_SQL_TURN_END] = "UPDATE turn SET text = x'', schema = x'', kept = 0, result = ?2, ended = ?3"
                       " WHERE ticket = ?1",
-  [RG_SQL_STEPS_DROP] = "DELETE FROM step WHERE ticket IN (SELECT ticket FROM turn"
-                        " WHERE result IS NOT NULL AND (ticket <= ?1 OR ended < ?2))",
-  [RG_SQL_TURNS_DROP] =
-      "DELETE FROM turn WHERE result IS NOT NULL AND (ticket <= ?1 OR ended < ?2)",
+  [RG_SQL_STEPS_DROP] = "DELETE FROM step WHERE ticket IN (" OLD ")",
+  [RG_SQL_TURNS_DROP] = "DELETE FROM turn WHERE ticket IN (" OLD ")",
   [RG_SQL_SENT_NEAR] = "SELECT 1 FROM step WHERE ticket BETWEEN ?1 AND ?2 AND message_id = ?3",
 };
 
