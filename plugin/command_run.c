@@ -1,5 +1,6 @@
 /* command_run: `replygate run [CONFIG] [--script FILE]`: the bundled host. With a configuration it
- * only hosts the plugin; without one it brings its own endpoint, the sandbox, and plays the model. */
+ * only hosts the plugin; without one it brings its own endpoint, the sandbox, and plays the model. A
+ * configuration that names the sandbox's variables gets the sandbox as well. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -148,11 +149,32 @@ static void folder_remove(const struct run *run)
   rmdir(run->folder);
 }
 
+/* Whether a configuration takes the sandbox's address from its variable. */
+static bool names_sandbox(const char *path)
+{
+  FILE *file = fopen(path, "re");
+  char *line = NULL;
+  size_t size = 0;
+  bool named = false;
+  while (file && !named && getline(&line, &size, file) > 0)
+    named = strstr(line, "${REPLYGATE_SANDBOX}") != NULL;
+  free(line);
+  if (file) fclose(file);
+  return named;
+}
+
+/* There is no other configuration, or it is a copy of the built-in one whose variables nobody has
+ * set. */
+static bool sandbox_wanted(const struct run *run)
+{
+  return !run->config || (!getenv("REPLYGATE_SANDBOX") && names_sandbox(run->config));
+}
+
 /* The address and the token reach the built-in configuration as its variables, not through a file
  * or an argument that others can read. */
 static bool sandbox_prepare(struct run *run)
 {
-  if (!sandbox_start(run) || !folder_make(run)) return false;
+  if (!sandbox_start(run) || (!run->config && !folder_make(run))) return false;
   return setenv("REPLYGATE_SANDBOX", ob_sandbox_link_url(run->sandbox), 1) == 0 &&
          setenv("REPLYGATE_SANDBOX_TOKEN", ob_sandbox_access_token(run->sandbox), 1) == 0;
 }
@@ -206,7 +228,7 @@ static void gate_reload(struct run *run)
 static bool start(struct run *run)
 {
   if ((!run->config || run->script_path) && !script_load(run)) return false;
-  if (!run->config && !sandbox_prepare(run)) return false;
+  if (sandbox_wanted(run) && !sandbox_prepare(run)) return false;
   if (!gate_open(run)) return false;
   if (run->model && !rg_model_start(run->model, run->api, run->gate)) return false;
   if (run->sandbox) {

@@ -1,10 +1,11 @@
 // The built-in agent: `replygate run` with a configuration, the sandbox as QQ, and as the model a
 // server that nobody here wrote (aimock) in each protocol, and scripted servers for what goes wrong.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
-import { GROUP, MEMBER, OWNER, Run, SELF, Sandbox, until } from '../lib/sandbox.mjs';
+import { GROUP, MEMBER, OWNER, Page, Run, SELF, Sandbox, root, until } from '../lib/sandbox.mjs';
 
 const KEY = 'sk-Z3Q-never-to-be-seen';
 const pause = (ms) => new Promise((r) => setTimeout(r, ms));
@@ -340,5 +341,31 @@ describe('the agent by its settings', () => {
     assert.equal(await run.stop(), 0);
     model.stop();
     await s.stop();
+  });
+});
+
+describe('the configuration of ./run', () => {
+  for (const stream of [false, true]) test(`with one changed line a model answers in the sandbox${stream ? ', streaming' : ''}`, async () => {
+    const mock = new LLMock({ port: 0 });
+    mock.onMessage(/你好/, { content: words('真模型在此') });
+    await mock.start();
+    const own = readFileSync(`${root}plugin/demo/sandbox.yaml`, 'utf8');
+    const changed = own.replace(/\benabled: false$/m, 'enabled: true');
+    assert.equal(own.split('\n').filter((line, i) => line !== changed.split('\n')[i]).length, 1);
+    const config = stream ? changed.replace(/^( +)api_key:/m, '$1stream: true\n$&') : changed;
+    const run = await Run.start({ config, environment: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${mock.url}/v1`, OPENAI_MODEL: 'gpt-4o' } });
+    const address = new URL(run.page);
+    const ui = await new Page(`ws://${address.host}/ui${address.search}`).open();
+    await until('the connection', () => run.log.includes('ready'));
+    const answer = await ui.order({ do: 'say', as: MEMBER, group: GROUP, segments: [{ type: 'at', data: { qq: String(SELF) } }, { type: 'text', data: { text: ' 你好' } }] });
+    assert.ok(answer.ok, answer.error);
+    await until('the answer', () => ui.frames.some((f) => f.json?.push === 'message' && f.json.sender === SELF && said(f.json) === '真模型在此'));
+    const asked = mock.getRequests().at(-1);
+    assert.ok(asked.headers.authorization); // the mock keeps no keys
+    assert.equal(asked.body.model, 'gpt-4o');
+    assert.ok(!run.log.includes(KEY));
+    ui.close();
+    assert.equal(await run.stop(), 0);
+    await mock.stop();
   });
 });
