@@ -200,11 +200,12 @@ static bool root_key_at(struct span text, size_t at)
 
 bool schema_answer_is_reply_like(struct span text, size_t at)
 {
-  static const struct span usual[] = { SPAN_INIT("{\"messages\":"), SPAN_INIT("{\"reaction\":") };
-  size_t n;
-  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-    if (text.len - at >= usual[i].len && memcmp(text.ptr + at, usual[i].ptr, usual[i].len) == 0)
-      return true;
+  static const struct span usual = SPAN_INIT("\"messages\":");
+  size_t n, key = at + 1;
+  while (key < text.len && schema_is_space(text.ptr[key])) key++;
+  if (text.ptr[at] == '{' && key < text.len && text.len - key >= usual.len &&
+      memcmp(text.ptr + key, usual.ptr, usual.len) == 0)
+    return true;
   if (schema_lenient_bracket(text, at, &n) != '{') return false;
   return root_key_at(text, schema_lenient_blank(text, at + n));
 }

@@ -199,6 +199,21 @@ static size_t marks_of(const struct scan *s, struct mark *marks)
   return s->run_count + 1;
 }
 
+/* The same where the bracket c at the fault itself goes. */
+static bool closes_without_fault(const struct scan *s, char c, const struct stack *open)
+{
+  struct scan rest = *s;
+  if (c == '{' || c == '[') {
+    rest.fault++;
+    rest.closer_count = 0;
+    scan_behind(&rest);
+  } else { /* it closes nothing any more */
+    rest.closer_count--;
+    memmove(rest.closers, rest.closers + 1, rest.closer_count * sizeof *rest.closers);
+  }
+  return closes(&rest, open);
+}
+
 /* Takes each bracket of the run out in turn, of neighbours alike only the first. */
 static void try_without(const struct scan *s, struct fixes *fixes)
 {
@@ -208,19 +223,9 @@ static void try_without(const struct scan *s, struct fixes *fixes)
     if (marks[skip].c == ',' || (skip && marks[skip - 1].c == marks[skip].c)) continue;
     struct stack now = s->stack;
     if (!apply_all(&now, marks, 0, s->run_count, skip)) continue;
-    struct scan rest = *s;
-    if (skip == s->run_count) { /* the one at the fault itself: it closes nothing any more */
-      bool opens = marks[skip].c == '{' || marks[skip].c == '[';
-      if (!opens) {
-        rest.closer_count--;
-        memmove(rest.closers, rest.closers + 1, rest.closer_count * sizeof *rest.closers);
-      } else {
-        rest.fault++;
-        rest.closer_count = 0;
-        scan_behind(&rest);
-      }
-    }
-    if (closes(&rest, &now)) add(fixes, marks[skip].at, "", 0);
+    bool fits =
+        skip == s->run_count ? closes_without_fault(s, marks[skip].c, &now) : closes(s, &now);
+    if (fits) add(fixes, marks[skip].at, "", 0);
   }
 }
 

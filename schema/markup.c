@@ -70,6 +70,19 @@ int schema_fold(struct span text, size_t *at)
   return 0;
 }
 
+/* Whether a character that begins with these two bytes can be a blank: a quick no for nearly all. */
+static bool may_be_blank(unsigned char first, unsigned char second)
+{
+  switch (first) {
+  case 0xC2:
+  case 0xE1:
+  case 0xE2: return true;
+  case 0xE3: return second == 0x80;
+  case 0xEF: return second == 0xBB;
+  default: return false;
+  }
+}
+
 size_t schema_skip_blank(struct span text, size_t at)
 {
   while (at < text.len) {
@@ -78,7 +91,8 @@ size_t schema_skip_blank(struct span text, size_t at)
       at++;
       continue;
     }
-    if (c < 0x80) break;
+    unsigned char second = at + 1 < text.len ? (unsigned char)text.ptr[at + 1] : 0;
+    if (!may_be_blank(c, second)) break;
     uint32_t code_point;
     size_t n = utf8_decode(text.ptr + at, text.len - at, &code_point);
     if (!is_zero_width(code_point) && !span_is_blank((struct span) { text.ptr + at, n })) break;

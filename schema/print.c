@@ -176,12 +176,6 @@ void schema_write_int(struct schema_writer *w, int64_t n)
   buf_printf(w->out, "%" PRId64, n);
 }
 
-void schema_write_pair(struct schema_writer *w, const char *key, struct span value)
-{
-  schema_write_key(w, span_of(key));
-  schema_write_string(w, value);
-}
-
 /* Depth is bounded by the reader that built the tree. */
 void schema_write_tree(struct schema_writer *w, const struct schema_node *node)
 {
@@ -236,27 +230,29 @@ static void write_keyboard(struct schema_writer *w, const struct schema_segment 
   schema_write_array_end(w);
 }
 
+static void write_share(struct schema_writer *w, const struct schema_segment *segment)
+{
+  for (size_t i = 0; i < segment->share.count; i++) {
+    schema_write_key(w, segment->share.fields[i].name);
+    schema_write_string(w, segment->share.fields[i].value);
+  }
+}
+
 static void write_segment(struct schema_writer *w, const struct schema_segment *segment)
 {
   const struct schema_segment_type *type = &schema_segment_types[segment->type];
-  schema_write_object(w);
-  schema_write_pair(w, "type", span_of(type->name));
-  schema_write_key(w, SPAN("data"));
-  schema_write_object(w);
+  begin_value(w);
+  put(w->out, type->heads[0], type->head_lens[0]);
+  w->comma = false;
   switch (type->shape) {
-  case SCHEMA_SHAPE_STRING: schema_write_pair(w, type->field, segment->text); break;
+  case SCHEMA_SHAPE_STRING: put_quoted(w->out, segment->text); break;
   case SCHEMA_SHAPE_MEDIA: write_media(w, segment); break;
   case SCHEMA_SHAPE_KEYBOARD: write_keyboard(w, segment); break;
-  case SCHEMA_SHAPE_SHARE:
-    for (size_t i = 0; i < segment->share.count; i++) {
-      schema_write_key(w, segment->share.fields[i].name);
-      schema_write_string(w, segment->share.fields[i].value);
-    }
-    break;
+  case SCHEMA_SHAPE_SHARE: write_share(w, segment); break;
   case SCHEMA_SHAPE_EMPTY: break;
   }
-  schema_write_object_end(w);
-  schema_write_object_end(w);
+  put(w->out, "}}", 2);
+  w->comma = true;
 }
 
 void schema_write_reply(struct schema_writer *w, const struct schema_reply *reply,

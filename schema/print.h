@@ -24,7 +24,11 @@ void schema_write_bool(struct schema_writer *w, bool b);
 void schema_write_null(struct schema_writer *w);
 void schema_write_int(struct schema_writer *w, int64_t n);
 /* key and value in one call */
-void schema_write_pair(struct schema_writer *w, const char *key, struct span value);
+static inline void schema_write_pair(struct schema_writer *w, const char *key, struct span value)
+{
+  schema_write_key(w, span_of(key));
+  schema_write_string(w, value);
+}
 /* A whole tree, compact; keys in their order. */
 void schema_write_tree(struct schema_writer *w, const struct schema_node *node);
 /* A reply in the contract's shape: {"messages":[…],"reaction":…}; reaction only if with_reaction. */

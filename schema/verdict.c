@@ -352,8 +352,9 @@ static bool drop_around(struct judging *j, struct span text, size_t base)
   else if (memchr("<[]", *t.ptr, 3) && schema_prose_bare(t).len == 0)
     kind = SCHEMA_FIX_TEMPLATE_TOKEN;
   schema_repairs_add(&j->repairs, kind, base);
-  if (kind == SCHEMA_FIX_PROSE_AROUND && span_find(t, SPAN("```")) < t.len)
-    schema_repairs_add(&j->repairs, SCHEMA_FIX_FENCE, base + span_find(t, SPAN("```")));
+  if (kind != SCHEMA_FIX_PROSE_AROUND || !memchr(t.ptr, '`', t.len)) return true;
+  size_t fence = span_find(t, SPAN("```"));
+  if (fence < t.len) schema_repairs_add(&j->repairs, SCHEMA_FIX_FENCE, base + fence);
   return true;
 }
 
