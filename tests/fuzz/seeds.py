@@ -22,6 +22,39 @@ def reply_input(row):
     return text("input")(row)
 
 
+DIALECTS = ["openai", "mistral", "anthropic", "gemini", "ollama"]
+
+
+def events(dialect, body):
+    """The events of a stream that comes to a body, more or less."""
+    if dialect == "anthropic":
+        for block in body.get("content") or []:
+            yield {"type": "content_block_start", "content_block": block}
+        yield {"type": "message_delta", "delta": {"stop_reason": body.get("stop_reason")}, "usage": body.get("usage")}
+    elif dialect in ("openai", "mistral"):
+        yield json.loads(json.dumps(body).replace('"message"', '"delta"'))
+    else:
+        yield dict(body, done=True)
+
+
+def answer(stream):
+    """The body of an answer, or a stream of it, behind its dialect and how it is cut."""
+
+    def make(row):
+        body = row.get("response_body")
+        if not isinstance(body, dict):
+            return None
+        dialect = row["provider"].replace("gemini_vertex", "gemini")
+        dialect = dialect if dialect in DIALECTS else "openai"
+        text = json.dumps(body, ensure_ascii=False)
+        if stream:
+            lines = [json.dumps(e, ensure_ascii=False) for e in events(dialect, body)]
+            text = "\n".join(lines) + "\n" if dialect == "ollama" else "".join("data: %s\n\n" % line for line in lines)
+        return bytes([DIALECTS.index(dialect), 7]) + text.encode("utf-8", "surrogatepass")
+
+    return make
+
+
 SOURCES = {
     "json": [("replies", reply_input), ("plan", whole("reply")), ("event", whole("event"))],
     "reply": [("replies", reply_input)],
@@ -34,6 +67,7 @@ SOURCES = {
     "plan": [("plan", whole("reply"))],
     "action": [("action", whole("action"))],
     "event": [("event", whole("event"))],
+    "provider": [("provider_answers", answer(False)), ("provider_answers", answer(True))],
 }
 
 
