@@ -144,6 +144,12 @@ def in_root(root):
 LOADED = "is loaded at the next start / 重启后自动加载"
 ZHIN = '"zhin": {"plugins": [{"package": "./plugins/replygate", "instanceKey": "replygate"}]}'
 
+
+def zhin_line(root):
+    there = depends(root, "@zhin.js/middleware")  # which zhin looks for in the bot's own folder
+    return f"package.json      {ZHIN}" + ("" if there else "    and: pnpm add @zhin.js/middleware")
+
+
 FRAMEWORKS = (
     Framework(
         "koishi",
@@ -161,7 +167,7 @@ FRAMEWORKS = (
         "node",
         in_plugins,
         in_root,
-        lambda r: f"package.json      {ZHIN}",
+        zhin_line,
     ),
     Framework(
         "yunzai",

@@ -8,7 +8,8 @@ import { GROUP, MEMBER, SELF, until } from '../lib/sandbox.mjs';
 import { CONFIG, LEAK, installed, remove, reply, say } from '../lib/shim.mjs';
 
 const ADMIN = '10009';
-const ONE = 'root/onebot11\0adapter\0onebot11';
+const CAPABILITY = 'root/onebot11\0zhin.adapter\0onebot11';
+const ONE = `${CAPABILITY}~bot`;
 const conversation = (id = GROUP, endpoint = ONE) => ({ kind: 'group', id: String(id), endpoint: { id: endpoint, adapter: 'root/onebot11' } });
 const message = (content, { user = String(MEMBER), role = 'member', mentioned = false, from = conversation(), id = 'bot' } = {}) => ({
   conversation: from, message: { conversation: from, id: '77' }, content, mentioned, endpointId: id,
@@ -58,7 +59,7 @@ describe('zhin with the shim', () => {
     const segments = [{ type: 'mention', data: { target: String(MEMBER) } }, { type: 'text', data: { text: ' hi' } }];
     assert.equal((await send(segments)).status, 'sent');
     assert.deepEqual(bot.wire[0].params.message, segments, 'zhin encodes it itself');
-    assert.equal((await send(LEAK, conversation(1, 'root/sandbox\0adapter\0sandbox'))).status, 'sent');
+    assert.equal((await send(LEAK, conversation(1, 'root/sandbox\0zhin.adapter\0sandbox'))).status, 'sent');
   });
 
   test('what is held back or refused is an error for zhin, and nothing more is sent', async () => {
@@ -107,20 +108,22 @@ describe('zhin with two endpoints', () => {
     const z = await load(CONFIG.replace('  main: {connect: host}\n', '  main: {connect: host}\n  two: {connect: host, groups: {default: {mode: observe}}}\n'));
     const bots = { a: endpoint(), b: endpoint(), c: endpoint() };
     for (const [id, bot] of Object.entries(bots)) z.endpoints.set(id, bot);
-    const runtime = await Runtime.start(z.definition, { config: z.yaml, id: 'onebot11-bot', endpoints: { a: 'main', b: 'two' } });
+    const runtime = await Runtime.start(z.definition, { config: z.yaml, id: '', endpoints: { a: 'main', b: 'two' } });
     const results = {};
-    for (const id of ['a', 'b', 'c']) results[id] = (await runtime.send(bots[id], conversation(GROUP, `${ONE}~${id}`), LEAK)).status;
+    for (const id of ['a', 'b', 'c']) results[id] = (await runtime.send(bots[id], conversation(GROUP, `${CAPABILITY}~${id}`), LEAK)).status;
     assert.deepEqual(results, { a: 'failed', b: 'sent', c: 'failed' });
     await runtime.dispose();
     remove(z.path);
   });
 });
 
-test('a number that answers a keyboard goes in as another message', async () => {
+test('a bot that is not named takes part with its first message; a number answers a keyboard', async () => {
   const z = await load(CONFIG);
   const bot = endpoint();
   z.endpoints.set('bot', bot);
-  const runtime = await Runtime.start(z.definition, { config: z.yaml, id: 'bot', endpoints: {} });
+  const runtime = await Runtime.start(z.definition, { config: z.yaml, id: '', endpoints: {} });
+  await runtime.receive(message('hi'));
+  runtime.heard.length = 0;
   await until('the gate to ask who is there', () => bot.wire.length >= 2);
   await sleep(50);
   const keyboard = { type: 'keyboard', data: { rows: [[{ label: 'Yes', payload: 'tea please' }, { label: 'No', payload: 'no' }]] } };

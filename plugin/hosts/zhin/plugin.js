@@ -11,11 +11,11 @@ const { Carrier, NotConnected, wordsOf } = createRequire(import.meta.url)('./nod
 
 const ADAPTER = 'onebot11';
 
-// A capability id is owner, feature and local name, with ~ and the endpoint's id where a plugin
-// instance has several. Gives null for other adapters, '' for the only endpoint of an instance.
+// A capability id is owner, feature and local name, with ~ and the endpoint's own id behind it. Gives
+// that id; null for other adapters.
 const endpointIn = (conversation) => {
-  const [name, id = ''] = String(conversation.endpoint.id.split('\0')[2]).split('~');
-  return name === ADAPTER ? id : null;
+  const [name, id] = String(conversation.endpoint.id.split('\0')[2]).split('~');
+  return name === ADAPTER ? id ?? ADAPTER : null;
 };
 
 // The endpoint's connection, below zhin's middlewares: what goes this way is not judged again. It gives
@@ -67,13 +67,19 @@ export default definePlugin({
       endpoints: config.endpoints,
       log: (level, line) => console[level === 'debug' ? 'debug' : level](`[replygate] ${line}`),
     });
+    const joined = new Set();
+    const join = (id) => {
+      if (!joined.has(id)) carrier.join(id, callOf(id));
+      joined.add(id);
+    };
+    // Which endpoint a conversation is at; one that is not listed takes part once it is seen.
     const accountOf = (conversation) => {
       const id = endpointIn(conversation);
-      return id === '' ? config.id : id;
+      if (id !== null) join(id);
+      return id;
     };
     await carrier.start();
-    const listed = Object.keys(config.endpoints);
-    for (const id of listed.length > 0 ? listed : [config.id]) carrier.join(id, callOf(id));
+    for (const id of [...Object.keys(config.endpoints), config.id]) if (id) join(id);
 
     context.addMiddleware('replygate-outbound', defineMiddleware({
       target: 'outbound',
