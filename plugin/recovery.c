@@ -57,8 +57,8 @@ static bool any_sent(const struct rg_stored_turn *t)
   return false;
 }
 
-/* Its chat is not in the configuration any more: it fails. */
-static void give_up(struct rg_gate *gate, const struct rg_stored_turn *t)
+/* Nothing more of it is sent; why: a word. */
+static void give_up(struct rg_gate *gate, const struct rg_stored_turn *t, const char *why)
 {
   struct buf json;
   struct schema_writer w = { .out = &json };
@@ -67,16 +67,14 @@ static void give_up(struct rg_gate *gate, const struct rg_stored_turn *t)
   buf_init(&json, RESULT_MAX);
   schema_write_object(&w);
   schema_write_pair(&w, "result", span_of(result));
-  schema_write_pair(&w, "reason", SPAN("endpoint"));
+  schema_write_pair(&w, "reason", span_of(why));
   schema_write_key(&w, SPAN("recovered"));
   schema_write_bool(&w, true);
   write_steps(&w, t, true);
   write_steps(&w, t, false);
   schema_write_object_end(&w);
-  rg_log_line(&gate->log, RG_LOG_WARN,
-              "turn %" PRIu64 ", of before the restart: %s, its endpoint or chat is not in the "
-              "configuration",
-              t->ticket, result);
+  rg_log_line(&gate->log, RG_LOG_WARN, "turn %" PRIu64 ", of before the restart: %s, %s", t->ticket,
+              result, why);
   if (!t->foreign && !json.failed && RG_HAS(&gate->host, on_result))
     gate->host.on_result(gate->host.ctx, t->ticket, (struct rg_bytes) { json.ptr, json.len });
   buf_done(&json);
@@ -89,8 +87,9 @@ static void each(void *ctx, const struct rg_stored_turn *t)
 {
   struct rg_gate *gate = ctx;
   struct rg_job *job = NULL;
-  if (rg_gate_take_up(gate, t, &job) != RG_OK) {
-    give_up(gate, t);
+  int32_t rc = rg_gate_take_up(gate, t, &job);
+  if (rc != RG_OK) { /* most likely its endpoint is not in the configuration any more */
+    give_up(gate, t, rc == RG_EBUSY ? "busy" : rc == RG_ENOMEM ? "memory" : "endpoint");
     return;
   }
   rg_log_line(&gate->log, RG_LOG_INFO, "turn %" PRIu64 ": goes on after a restart%s%s", t->ticket,
@@ -222,6 +221,7 @@ void rg_recovery_fill(struct rg_job *job, const struct rg_stored_turn *t)
   job->accepted_ms = t->at_ms;
   int64_t age = now_ms() - t->at_ms;
   if (age > RG_RECOVERY_AGE_MS) rg_step_stop(job, "expired");
+  if (!job->group->enabled && job->group->off_means == RG_OFF_MUTE) rg_step_stop(job, "off");
   if (t->step_count == 0) {
     /* a plan that is not here may have been lost with the machine's last seconds, and sent */
     job->judged = !t->kept || t->doubted;

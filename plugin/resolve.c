@@ -139,9 +139,11 @@ static bool history_read(const struct rg_conversation *c, struct rg_job *job, st
   const struct schema_node *messages = schema_tree_get(schema_tree_get(tree, "data"), "messages");
   if (!messages || messages->kind != SCHEMA_ARRAY) return false;
   const int64_t since = job->framed_ms / 1000 - CLOCKS_APART_S;
+  bool timed = true;
   *covers = messages->count < ASK_COUNT;
   for (const struct schema_node *m = messages->first; m; m = m->next) {
     int64_t t = time_of(m);
+    timed = timed && t > 0;
     if (t < since) *covers = true;
     if (t < since || !is_own(job, m)) continue;
     struct span id = ob_id_of(schema_tree_get(m, "message_id"));
@@ -150,6 +152,7 @@ static bool history_read(const struct rg_conversation *c, struct rg_job *job, st
     job->echoed_id = arena_copy(&job->arena, id);
     return true;
   }
+  *covers = *covers && timed;
   return true;
 }
 
@@ -165,8 +168,9 @@ static void history_answered(void *ctx, const struct ob_answer *answer)
   if (answer->kind == OB_ANSWER_NOT_WRITTEN) {
     r->asks_left++; /* it was no question */
     r->ask_ms = ob_now_ms() + c->account->gate->timing.retry;
-  } else if (answer->kind != OB_ANSWER_RESPONSE ||
-             !history_read(c, job, answer->json, &arena, &covers)) {
+  } else if (answer->kind != OB_ANSWER_RESPONSE) {
+    r->ask_ms = r->asks_left > 0 ? ob_now_ms() + c->account->gate->timing.retry : 0;
+  } else if (!history_read(c, job, answer->json, &arena, &covers)) {
     r->ask_ms = 0; /* it gives none */
   } else {
     r->absent = covers;

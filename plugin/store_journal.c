@@ -15,8 +15,10 @@
 
 enum {
   BOOT_ID_MAX = 64, /* the kernel's has 36 bytes */
-  DROP_EVERY = 64,  /* ended turns between two looks at those that are to be dropped */
-  NEAR = 64,        /* tickets before and behind one whose sends can be taken for each other's */
+  CLAIM_MS = 1000,  /* until a journal that is taken is given up */
+  CLAIM_LOOK_MS = 20,
+  DROP_EVERY = 64, /* ended turns between two looks at those that are to be dropped */
+  NEAR = 64,       /* tickets before and behind one whose sends can be taken for each other's */
   /* the steps of one turn, and a table of them that doubles */
   STEPS_ARENA_MAX = 2 * RG_STORED_TURN_MAX + 64 * 1024 * 1024,
   STEPS_MAX = 65536, /* of one turn; a reply's plan has fewer than its bytes */
@@ -84,7 +86,13 @@ static bool claim(struct rg_sqlite *s, char *why, size_t cap)
   if (fd < 0)
     return rg_sqlite_say(s, strerror(errno), "the folder must exist and be writable for this user",
                          why, cap);
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+  int rc = flock(fd, LOCK_EX | LOCK_NB);
+  /* the process before this one may still be ending */
+  for (int ms = 0; rc != 0 && errno == EWOULDBLOCK && ms < CLAIM_MS; ms += CLAIM_LOOK_MS) {
+    usleep(CLAIM_LOOK_MS * 1000);
+    rc = flock(fd, LOCK_EX | LOCK_NB);
+  }
+  if (rc == 0) {
     s->claim = fd;
     return true;
   }

@@ -276,9 +276,9 @@ static void *work(void *arg)
   return NULL;
 }
 
-static void slot_open(struct slot *s, struct field *f)
+static void slot_open(struct slot *s, struct field *f, const char *played)
 {
-  const struct ob_sandbox_options options = { .profile = "napcat" };
+  const struct ob_sandbox_options options = { .profile = played };
   s->field = f;
   cr_assert_eq(ob_sandbox_start(f->service, &options, &s->box, NULL), SCHEMA_OK);
   strcpy(s->folder, "/tmp/rg-crash-XXXXXX");
@@ -315,7 +315,7 @@ static void place_run(size_t place)
   pthread_mutex_init(&f->mu, NULL);
   buf_init(&f->faults, FAULTS_MAX);
   cr_assert_eq(ob_service_start(&none, &f->service, NULL), SCHEMA_OK);
-  for (size_t i = 0; i < SLOTS; i++) slot_open(&slots[i], f);
+  for (size_t i = 0; i < SLOTS; i++) slot_open(&slots[i], f, i % 2 ? "llbot" : "napcat");
   for (size_t i = 0; i < SLOTS; i++)
     cr_assert_eq(pthread_create(&threads[i], NULL, work, &slots[i]), 0);
   for (size_t i = 0; i < SLOTS; i++) pthread_join(threads[i], NULL);
