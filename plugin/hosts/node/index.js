@@ -62,9 +62,9 @@ function load(file) {
   try {
     process.dlopen(module, file, RTLD_NOW | (process.env.REPLYGATE_NO_DEEPBIND ? 0 : RTLD_DEEPBIND ?? 0));
   } catch (error) {
-    throw new GateError('ELIBRARY', `${file} cannot be loaded: ${error.message}`, file);
+    const why = error.message.includes('self-register') ? 'it was built without Node' : error.message;
+    throw new GateError('ELIBRARY', `${file} cannot be loaded: ${why}`, file);
   }
-  if (!module.exports.open) throw new GateError('ELIBRARY', `${file} was built without Node`, file);
   return module.exports;
 }
 
