@@ -517,6 +517,9 @@ static void take(struct rg_front *f, struct span frame)
   struct ob_link *link = link_of(f);
   if (ob_action_read(frame, &f->relay->arena, &action, NULL) != SCHEMA_OK) {
     take_other(f, link, frame);
+  } else if (f->role == RG_FRONT_EVENT) {
+    front_refuse(f, echo_or_null(action.echo), RG_RETCODE_REFUSED,
+                 SPAN("Replygate: this is the /event connection; actions go to /api or /"));
   } else if (!link) {
     front_refuse(f, echo_or_null(action.echo), RG_RETCODE_FAILED,
                  SPAN("Replygate: the implementation is not connected"));
@@ -533,11 +536,6 @@ static void take(struct rg_front *f, struct span frame)
 void rg_passage_take(struct rg_front *f, struct span frame)
 {
   enum { ARENA_KEEP = 256 * 1024 }; /* a large frame's memory is given back */
-  if (f->role == RG_FRONT_EVENT) {
-    front_refuse(f, SPAN("null"), RG_RETCODE_REFUSED,
-                 SPAN("Replygate: this is the /event connection; actions go to /api or /"));
-    return;
-  }
   struct arena *arena = &f->relay->arena;
   struct rg_relay *relay = f->relay;
   take(f, frame);
