@@ -126,20 +126,23 @@ const scenarios = {
       const worker = new Worker(fileURLToPath(import.meta.url), { workerData: { name: 'worker', given: { kind } } });
       worker.on('error', reject);
       worker.on('message', (message) => (message === 'busy' ? worker.terminate() : results.push(message)));
-      worker.on('exit', (code) => resolve(codes.push(`${kind} ${code}`)));
+      worker.on('exit', (code) => resolve(codes.push(`${kind} ${kind.endsWith('ing') && code === 1 ? 0 : code}`)) /* stopped, or just done */);
     });
     const gate = await open(hosted(), implementation()); // the main thread's own, all the while
-    for (let round = 0; round < given.rounds; round++) await Promise.all(['close', 'leave', 'exit', 'terminate', 'terminate'].map(run));
+    for (let round = 0; round < given.rounds; round++) await Promise.all(['close', 'leave', 'exit', 'terminate', 'terminate', 'opening', 'closing'].map(run));
     const result = await gate.submit(turn(0), reply('still here'));
     await gate.close();
     say({ codes: count(codes, (c) => c), delivered: results.reduce((a, b) => a + b, 0), main: result.result });
   },
   async worker() {
     const { parentPort } = await import('node:worker_threads');
-    const gate = await open(given.kind === 'terminate' ? unreachable() : hosted(), implementation());
+    const opening = Array.from({ length: given.kind === 'opening' ? 3 : 1 }, () => open(given.kind === 'terminate' ? unreachable() : hosted(), implementation()));
+    if (given.kind === 'opening') return parentPort.postMessage('busy');
+    const [gate] = await Promise.all(opening);
     const replies = Array.from({ length: 50 }, (_, i) => gate.submit(turn(i), reply('x')));
     if (given.kind === 'terminate') return parentPort.postMessage('busy'); // they wait for a connection
     if (given.kind === 'exit') process.exit(3);
+    if (given.kind === 'closing') return void (gate.reload(), gate.close(), parentPort.postMessage('busy'));
     parentPort.postMessage((await Promise.all(replies)).filter((r) => r.result === 'delivered').length);
     if (given.kind === 'close') await gate.close();
   },
