@@ -520,6 +520,16 @@ static void muted(struct rg_conversation *c, const struct ob_event *event)
   rg_delivery_advance(c);
 }
 
+/* Whether this account may speak in the group again: it came back, or a mute of all does not hold for
+ * it any more. */
+static bool opens_chat(const struct ob_event *event)
+{
+  if (!is_self(event)) return false;
+  struct span how = schema_tree_string(schema_tree_get(event->tree, "sub_type"));
+  return span_is(event->detail, "group_increase") ||
+         (span_is(event->detail, "group_admin") && span_is(how, "set"));
+}
+
 /* The chat that a notice is of; one that is closed to us is remembered although nothing was sent there
  * yet. NULL: nothing is known of it, or no memory. */
 static struct rg_conversation *chat_of(struct rg_gate *gate, struct rg_account *account,
@@ -547,7 +557,7 @@ void rg_delivery_notice_event(struct rg_gate *gate, struct rg_account *account,
     if (event->message_id.len > 0) call_off_all(c, event->message_id, "recalled");
   } else if (span_is(event->detail, "group_decrease") && removes_self(event)) {
     removed(c);
-  } else if (span_is(event->detail, "group_increase") && is_self(event)) {
+  } else if (opens_chat(event)) {
     c->blocked_until_ms = 0;
   } else if (span_is(event->detail, "group_ban")) {
     muted(c, event);

@@ -1,5 +1,6 @@
 /* What stops a chat or an account, and what lets it go on: mutes, risk control, removal, offline,
  * rates and bounds; and what the operator is told of it. The times are scaled. */
+#include "onebot/sandbox/sandbox.h"
 #include "plugin/notice.h"
 #include "tests/lib/bot.h"
 
@@ -144,6 +145,12 @@ Test(limits, events_close_a_chat_and_open_it)
       true },
     { "lift for all", BAN("ban", "10001", "600"), "muted", BAN("lift_ban", "0", "0"), true, true },
     { "lift for another", BAN("ban", "10001", "600"), "muted", BAN("lift_ban", "10005", "0"), true,
+      false },
+    { "made an admin", BAN("ban", "10001", "600"), "muted",
+      NOTICE("group_admin", "\"sub_type\":\"set\",\"group_id\":123,\"user_id\":10001"), true,
+      true },
+    { "an admin no more", BAN("ban", "10001", "600"), "muted",
+      NOTICE("group_admin", "\"sub_type\":\"unset\",\"group_id\":123,\"user_id\":10001"), true,
       false },
     { "mute of another", BAN("ban", "10005", "600"), "muted", NULL, false, true },
     { "mute of all: maybe not of us", BAN("ban", "0", "-1"), "muted", NULL, false, true },
@@ -426,6 +433,30 @@ Test(limits, a_connection_that_stays_away_is_told_of_when_it_is_back)
   cr_expect_eq(lines_with(s.bot, "no connection to the OneBot"), 1);
   cr_expect_eq(lines_with(s.bot, "works again"), 1);
   stage_close(&s);
+}
+
+/* Another account carries it: the one it happened at cannot. */
+Test(limits, a_refused_token_is_told_of_by_another_account)
+{
+  struct stage s;
+  struct script script = { NULL, NULL };
+  const struct ob_service_options none = { .ctx = NULL };
+  const struct ob_sandbox_options played = { .profile = "lagrange", .access_token = "right" };
+  struct ob_service *service;
+  struct ob_sandbox *box;
+  char second[256];
+  cr_assert_eq(ob_service_start(&none, &service, NULL), SCHEMA_OK);
+  cr_assert_eq(ob_sandbox_start(service, &played, &box, NULL), SCHEMA_OK);
+  snprintf(second, sizeof second, "  second:\n    connect: %s\n    access_token: wrong\n",
+           ob_sandbox_link_url(box));
+  open_fast(&s, &script, second, FAST "notify: [10007]\n");
+  for (int i = 0; i < 200 && lines_with(s.bot, "Replygate") < 1; i++) usleep(10000);
+  cr_expect_eq(lines_with(s.bot, "Replygate second: "), 1);
+  cr_expect_eq(lines_with(s.bot, "access_token"), 1);
+  cr_expect_eq(lines_with(s.bot, "wrong"), 0, "no secret in it");
+  stage_close(&s);
+  ob_sandbox_stop(box);
+  ob_service_stop(service);
 }
 
 Test(limits, nobody_is_told_where_nobody_is_named)
