@@ -139,8 +139,21 @@ static struct span join_run(const struct schema_node *segment, struct arena *are
   return (struct span) { out, n };
 }
 
-/* Whether the object that text begins with has messages or segments at its root. *retend is behind
- * what was read of it. */
+/* Whether an array, opened, begins with an object that has a role: the messages of a model's API, which
+ * people quote, and no reply. */
+static bool has_roles(struct schema_json *r)
+{
+  if (schema_json_next(r) != SCHEMA_JSON_OBJECT) return false;
+  enum schema_token t;
+  while ((t = schema_json_next(r)) == SCHEMA_JSON_KEY) {
+    if (span_is(r->text, "role")) return true;
+    if (!schema_json_skip(r, schema_json_next(r))) return false;
+  }
+  return false;
+}
+
+/* Whether the object that text begins with has the messages or segments of a reply at its root.
+ * *retend is behind what was read of it. */
 static bool is_reply_object(struct span text, struct arena *arena, size_t *retend)
 {
   struct schema_json r;
@@ -149,8 +162,11 @@ static bool is_reply_object(struct span text, struct arena *arena, size_t *reten
   for (enum schema_token t = schema_json_next(&r); !found; t = schema_json_next(&r)) {
     if (t == SCHEMA_JSON_ERROR || t == SCHEMA_JSON_END) break;
     if (r.depth == 0) break; /* the object is complete */
-    found = t == SCHEMA_JSON_KEY && r.depth == 1 &&
-            (span_is(r.text, "messages") || span_is(r.text, "segments"));
+    if (t != SCHEMA_JSON_KEY || r.depth != 1) continue;
+    if (!span_is(r.text, "messages") && !span_is(r.text, "segments")) continue;
+    t = schema_json_next(&r);
+    found = t == SCHEMA_JSON_STRING || t == SCHEMA_JSON_OBJECT ||
+            (t == SCHEMA_JSON_ARRAY && !has_roles(&r)) || t == SCHEMA_JSON_ERROR;
   }
   *retend = schema_json_offset(&r);
   return found;

@@ -400,6 +400,16 @@ Test(relay, messages_are_judged)
       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"{\\\"messages\\\":"
       "[{\\\"segments\\\":[{\\\"type\\\":\\\"nope\\\"}]}]}\"},\"echo\":9}",
       NULL, NULL, "$.params.message[0]" },
+    { "another API's messages",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"send "
+      "{\\\"model\\\":"
+      "\\\"x\\\",\\\"messages\\\":[{\\\"role\\\":\\\"user\\\",\\\"content\\\":\\\"hi\\\"}]} to "
+      "it\"},\"echo\":10}",
+      "send_group_msg", "\\\"role\\\":\\\"user\\\"", "\"status\":\"ok\"" },
+    { "a number called messages",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"stats: "
+      "{\\\"messages\\\":17}\"},\"echo\":10}",
+      "send_group_msg", "{\\\"messages\\\":17}", "\"status\":\"ok\"" },
     { "technical text",
       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"use {\\\"a\\\":1} "
       "and "
