@@ -18,16 +18,19 @@ enum {
 
 /* --- providers --- */
 
-/* The key of a provider, read anew each time so that a changed file is used at once. */
-static struct span key_of(const struct rg_provider *p, struct arena *arena)
+/* The key of a provider, read anew each time so that a changed file is used at once. False: there is
+ * a file, and it cannot be read or is empty. */
+static bool key_of(const struct rg_provider *p, struct arena *arena, struct span *ret)
 {
   char line[KEY_MAX];
-  if (p->api_key_file.len == 0) return p->api_key;
-  struct span path = arena_copy(arena, p->api_key_file), key = { NULL, 0 };
+  *ret = p->api_key;
+  if (p->api_key_file.len == 0) return true;
+  struct span path = arena_copy(arena, p->api_key_file);
   FILE *file = path.ptr ? fopen(path.ptr, "re") : NULL;
-  if (file && fgets(line, sizeof line, file)) key = arena_copy(arena, span_trim(span_of(line)));
+  bool read = file && fgets(line, sizeof line, file);
+  if (read) *ret = arena_copy(arena, span_trim(span_of(line)));
   if (file) fclose(file);
-  return key;
+  return read && ret->len > 0;
 }
 
 /* What HTTP answered, on its way to the service thread. */
@@ -167,9 +170,8 @@ void rg_run_ask(struct rg_run *run)
     return;
   }
   arena_init(&once, ONCE_MAX);
-  const struct rg_ask ask = {
+  struct rg_ask ask = {
     .config = p,
-    .key = key_of(p, &once),
     .system = run->system,
     .said = run->said,
     .said_count = run->said_count,
@@ -178,7 +180,10 @@ void rg_run_ask(struct rg_run *run)
     .tools_off = run->rounds >= run->view.group->agent.tool_rounds,
     .schema = run->schema,
   };
-  if (!rg_provider_form(p, ask.tool_count > 0, &form)) {
+  if (!key_of(p, &once, &ask.key)) {
+    rg_run_fail(run, "the api_key_file of its provider cannot be read, or its first line is empty",
+                "");
+  } else if (!rg_provider_form(p, ask.tool_count > 0, &form)) {
     rg_run_refuse(run, SCHEMA_EUNSUPPORTED,
                   "structured_output: native cannot be together with agent.tools here: write auto");
   } else if (!rg_provider_write(&ask, &once, &call)) {
@@ -220,7 +225,7 @@ static void run_retry(struct rg_run *run, uint64_t retry_after_ms)
 static bool run_shorten(struct rg_run *run, const struct arrival *a, int64_t status)
 {
   const struct span body = { a->body, a->len };
-  if (run->shortened || run->delivered || status == 429) return false;
+  if (run->ticket > 0 || run->shortened || run->delivered || status == 429) return false;
   if (!rg_provider_is_overflow(body)) return false;
   run->shortened = true;
   if (!rg_talk_halve(run->said, &run->said_count)) return false;
@@ -307,6 +312,16 @@ static void run_final(struct rg_run *run, const struct rg_provider_answer *answe
   }
 }
 
+/* Tokens where the provider does not say how many it used (streams often do not): three bytes for
+ * each, which is more than a token of Chinese and less than one of English. */
+static uint64_t tokens_guessed(const struct rg_run *run, const struct rg_provider_answer *answer)
+{
+  size_t bytes = run->system.len + run->schema.len + answer->said.text.len;
+  for (size_t i = 0; i < run->said_count; i++) bytes += run->said[i].text.len;
+  for (size_t i = 0; i < answer->call_count; i++) bytes += answer->calls[i].arguments.len;
+  return bytes / 3 + 1;
+}
+
 static void run_answered(struct rg_run *run, const struct arrival *a)
 {
   const struct rg_provider *p = rg_run_provider(run, run->provider);
@@ -328,7 +343,8 @@ static void run_answered(struct rg_run *run, const struct arrival *a)
     call_failed(run, a, answer.failed_status, false);
     return;
   }
-  rg_memory_spend(run->agent, p, run->chat, answer.tokens);
+  rg_memory_spend(run->agent, p, run->chat,
+                  answer.tokens > 0 ? answer.tokens : tokens_guessed(run, &answer));
   run->tries = 0;
   bool may = rg_run_tools(run) && run->rounds < run->view.group->agent.tool_rounds;
   if (answer.call_count > 0 && may) {

@@ -61,8 +61,9 @@ static void write_said(const struct rg_said *said, size_t pictures, struct schem
   schema_write_object_end(w);
 }
 
+/* own: the vendor's own endpoint, which knows every member. */
 static void write_all(const struct rg_ask *ask, struct span system, bool native, const char *cap,
-                      struct schema_writer *w)
+                      bool own, struct schema_writer *w)
 {
   rg_dialect_write_messages(ask, system, write_said, w);
   if (ask->tool_count > 0) rg_dialect_write_tools(ask, w);
@@ -71,6 +72,10 @@ static void write_all(const struct rg_ask *ask, struct span system, bool native,
   if (ask->config->stream) {
     schema_write_key(w, SPAN("stream"));
     schema_write_bool(w, true);
+    if (own) { /* else a stream does not say what it cost */
+      schema_write_key(w, SPAN("stream_options"));
+      schema_write_raw(w, SPAN("{\"include_usage\":true}"));
+    }
   }
   rg_dialect_write_schema(ask, native, w);
 }
@@ -80,13 +85,13 @@ static void write_openai(const struct rg_ask *ask, struct span system, bool nati
                          struct schema_writer *w)
 {
   bool own = span_is(ask->config->dialect, "openai") && ask->config->base_url.len == 0;
-  write_all(ask, system, native, own ? "max_completion_tokens" : "max_tokens", w);
+  write_all(ask, system, native, own ? "max_completion_tokens" : "max_tokens", own, w);
 }
 
 static void write_azure(const struct rg_ask *ask, struct span system, bool native,
                         struct schema_writer *w)
 {
-  write_all(ask, system, native, "max_completion_tokens", w);
+  write_all(ask, system, native, "max_completion_tokens", true, w);
 }
 
 static void read_calls(const struct schema_node *body, struct arena *arena,

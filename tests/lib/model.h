@@ -26,6 +26,7 @@ struct model {
 
   pthread_mutex_t mu; /* guards what follows */
   pthread_cond_t changed;
+  char key[256]; /* of the last request's Authorization */
   char *texts[MODEL_REQUESTS_MAX];
   size_t count;
 };
@@ -85,6 +86,7 @@ PEER_FN void *model_answer(void *arg)
     cr_assert_lt(m->count, MODEL_REQUESTS_MAX);
     at = m->count++;
     m->texts[at] = strdup(text);
+    peer_header(head, "Authorization:", m->key, sizeof m->key);
     pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->mu);
     m->script(m, call->fd, at, head, text);

@@ -308,6 +308,54 @@ Test(agent, budgets_outlive_the_program, .timeout = 30)
   scene_close(&s);
 }
 
+static void answer_without_usage(struct model *m, int fd, size_t n, const char *head,
+                                 const char *text)
+{
+  (void)m, (void)n, (void)head, (void)text;
+  model_send(fd, "200 OK", "application/json",
+             "{\"choices\":[{\"message\":{\"content\":\"fine\"},\"finish_reason\":\"stop\"}]}");
+}
+
+Test(agent, tokens_that_are_not_told_are_guessed, .timeout = 30)
+{
+  struct scene s;
+  scene_open(&s, answer_without_usage, NULL, "", ", daily_tokens: 20", "");
+  scene_ask(&s, 200, MENTION TEXT("hello"));
+  cr_assert(bot_called(s.stage.bot, 1, 5000));
+  scene_ask(&s, 200, MENTION TEXT("hello"));
+  for (int i = 0; i < 500 && !keeper_logged(s.stage.keeper, "are used up"); i++) usleep(10000);
+  cr_expect(keeper_logged(s.stage.keeper, "the tokens of the day are used up"));
+  cr_expect_eq(model_count(s.model), 1);
+  scene_close(&s);
+}
+
+/* The key is read anew for each question, so that a token that somebody renews is used at once. */
+Test(agent, the_key_may_stand_in_a_file, .timeout = 30)
+{
+  struct scene s;
+  char config[4096], path[128];
+  scene_open(&s, answer_fine, NULL, "", "", "");
+  snprintf(
+      config, sizeof config,
+      "providers:\n  one: {base_url: \"http://127.0.0.1:%u/v1\", api_key_file: key.txt, model: m}\n"
+      "groups: {default: {pace: {min: 0, max: 0}, agent: {enabled: true}}}\n",
+      s.model->port);
+  stage_config(&s.stage, "", config);
+  cr_assert_eq(rg_gate_reload(s.stage.gate, config, sizeof config), RG_OK, "%s", config);
+  scene_ask(&s, 200, MENTION TEXT("one"));
+  for (int i = 0; i < 500 && !keeper_logged(s.stage.keeper, "api_key_file"); i++) usleep(10000);
+  cr_expect(keeper_logged(s.stage.keeper, "the api_key_file of its provider cannot be read"));
+  cr_expect_eq(model_count(s.model), 0);
+  snprintf(path, sizeof path, "%s/key.txt", s.stage.folder);
+  FILE *f = fopen(path, "w");
+  fputs(" " KEY "\r\nmore", f);
+  fclose(f);
+  scene_ask(&s, 201, MENTION TEXT("two"));
+  cr_expect(sent(&s, "fine", 5000));
+  cr_expect_str_eq(s.model->key, "Bearer " KEY);
+  scene_close(&s);
+}
+
 /* ---- what it remembers ---- */
 
 Test(agent, its_talk_outlives_the_program_and_can_be_cleared, .timeout = 30)

@@ -336,6 +336,33 @@ Test(provider, addresses)
   }
 }
 
+/* A stream of the vendor's own says what it cost only if asked to; others may not know the question. */
+Test(provider, what_a_stream_cost_is_asked_where_it_is_known)
+{
+  static const struct {
+    const char *dialect, *base;
+    bool asks;
+  } streams[] = { { "openai", "", true },
+                  { "azure", "http://h/openai/v1", true },
+                  { "openai", "http://h/v1", false },
+                  { "mistral", "", false } };
+  for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+    struct arena arena;
+    struct rg_provider_call c;
+    arena_init(&arena, 1 << 20);
+    const struct rg_said said = { .by = RG_SAID_USER, .text = SPAN("x") };
+    const struct rg_provider config = { .dialect = span_of(streams[i].dialect),
+                                        .base_url = span_of(streams[i].base),
+                                        .model = SPAN("m"),
+                                        .stream = true };
+    const struct rg_ask ask = { .config = &config, .said = &said, .said_count = 1 };
+    cr_assert(rg_provider_write(&ask, &arena, &c));
+    cr_expect_eq(holds(c.body, "\"stream_options\":{\"include_usage\":true}"), streams[i].asks,
+                 "row %zu: %.*s", i, (int)c.body.len, c.body.ptr);
+    arena_done(&arena);
+  }
+}
+
 /* ---- answers that are calls, errors that are questions too long ---- */
 
 static const struct {
