@@ -229,18 +229,41 @@ static void try_without(const struct scan *s, struct fixes *fixes)
   }
 }
 
+/* Whether so many closers behind the fault would end the object, whatever they close. */
+static bool ends_after(const struct scan *s, ptrdiff_t closers)
+{
+  if (closers < 0 || (size_t)closers > s->closer_count) return false;
+  return !goes_on(s->text, closers ? s->closers[closers - 1].at + 1 : s->fault);
+}
+
+/* How many containers are open at the fault if the run is taken as it stands. */
+static ptrdiff_t depth_at_fault(const struct scan *s)
+{
+  ptrdiff_t depth = (ptrdiff_t)s->stack.depth;
+  for (size_t i = 0; i < s->run_count; i++) {
+    char c = s->run[i].c;
+    depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+  }
+  return depth;
+}
+
 /* Puts each bracket in at each place of the run, of places alike only the first. */
 static void try_with(const struct scan *s, struct fixes *fixes)
 {
   static const char brackets[] = "}]{[";
+  ptrdiff_t depth = depth_at_fault(s);
+  bool can_close = ends_after(s, depth - 1), can_open = ends_after(s, depth + 1);
+  if (!can_close && !can_open) return;
   for (size_t place = 0; place <= s->run_count; place++) {
     char before = place ? s->run[place - 1].c : s->run_begins_value ? ':' : '"';
     size_t at = place < s->run_count ? s->run[place].at : s->fault;
     bool at_end = place == s->run_count && s->ends_at_fault;
+    bool behind_opener = before == '{' || before == '[';
+    bool value_may_begin = behind_opener || before == ':' || before == ',';
     for (const char *b = brackets; *b; b++) {
       bool opens = *b == '{' || *b == '[';
-      bool value_may_begin = strchr(":,{[", before) != NULL;
-      if (opens != value_may_begin && !(before == '{' || before == '[')) continue;
+      if (!(opens ? can_open : can_close)) continue;
+      if (opens != value_may_begin && !behind_opener) continue;
       bool same_follows = place < s->run_count && s->run[place].c == *b;
       if (same_follows || (at_end && opens)) continue;
       struct stack now = s->stack;

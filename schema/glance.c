@@ -178,9 +178,12 @@ static bool is_secret_key(struct span text, size_t at)
 /* What the trigger at byte at may begin. */
 static unsigned judge_trigger(struct span text, size_t at)
 {
+  unsigned char c = (unsigned char)text.ptr[at];
+  if (c == '|') return 0; /* the mask takes it in */
   unsigned seen = may_be_markup(text, at) ? SCHEMA_GLANCE_MARKUP : 0;
-  char c = text.ptr[at], before = at ? text.ptr[at - 1] : '\0';
-  bool pair = c == '=' || (c == ':' && (before == '"' || before == '\''));
+  if (c != ':' && c != '=') return seen;
+  char before = at ? text.ptr[at - 1] : '\0';
+  bool pair = c == '=' || before == '"' || before == '\'';
   bool secret = (pair && is_secret_key(text, at)) || (c == ':' && is_userinfo(text, at));
   return seen | (secret ? SCHEMA_GLANCE_SECRET : 0);
 }
