@@ -616,12 +616,16 @@ static void read_tool(struct loader *l, const struct rg_yaml *key, struct span p
   const struct rg_yaml *map = key->next;
   t->name = arena_copy(&l->c->arena, key->text);
   if (map->faulty) return;
-  bool own =
-      rg_key_word_find(rg_key_find(RG_SCOPE_GROUP, SPAN("agent.tools")), key->text) != SIZE_MAX;
-  if (!is_tool_name(key->text) || own) {
-    tell(l, key, "%.*s: %s", (int)m.path.len, m.path.ptr,
-         own ? "Replygate has a tool of this name already"
-             : "not a usable name: write at most 64 letters, digits, _ and -");
+  const struct rg_key *words = rg_key_find(RG_SCOPE_GROUP, SPAN("agent.tools"));
+  const char *fault = NULL;
+  if (!is_tool_name(key->text))
+    fault = "not a usable name: write at most 64 letters, digits, _ and -";
+  if (rg_provider_is_answer_tool(key->text))
+    fault = "models call their answer so: write another name";
+  if (rg_key_word_find(words, key->text) != SIZE_MAX)
+    fault = "Replygate has a tool of this name already";
+  if (fault) {
+    tell(l, key, "%.*s: %s", (int)m.path.len, m.path.ptr, fault);
   } else if (map->kind != RG_YAML_MAP) {
     tell(l, map, "%.*s: write the keys of this tool below it, like url: https://…%s",
          (int)m.path.len, m.path.ptr, hint(map));

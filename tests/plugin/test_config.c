@@ -643,6 +643,7 @@ Test(config, tools_are_checked)
     { TOOL, 5, 3, "tools.t", "write url" },
     { MAIN "tools: {t: {url: https://h/}}\n", 4, 9, "tools.t", "description" },
     { MAIN "tools: {find_member: {}}\n", 4, 9, "find_member", "already" },
+    { MAIN "tools: {json: {}}\n", 4, 9, "tools.json", "another name" },
     { MAIN "tools: {\"a b\": {}}\n", 4, 9, "tools.a b", "letters" },
     { MAIN "tools: {t: x}\n", 4, 12, "tools.t", "below it" },
     { MAIN "tools: [t]\n", 4, 8, "tools", "mapping" },
