@@ -255,9 +255,12 @@ static const char *end_links(struct order *o)
 
 static const char *dial(struct order *o)
 {
+  int64_t ms = 0;
+  if (member(o, "ms") && (!number(o, "ms", &ms) || ms < 0 || ms > OB_FAULT_MS_MAX))
+    return "ms: 0 to 600000";
   return ob_reverse_dial(o->b, schema_tree_string(member(o, "url")),
                          schema_tree_string(member(o, "token")),
-                         schema_tree_truth(member(o, "split"), false));
+                         schema_tree_truth(member(o, "split"), false), (unsigned)ms);
 }
 
 static const char *shown(struct order *o)

@@ -20,8 +20,9 @@
  *           nobody may connect for ms
  *   shown   {group | user, count = 100}                         answers with the last messages of that
  *           chat: "messages", as the push "message" has them
- *   dial    {url, token = "", split = false}   connects to a reverse WebSocket server, again and
- *           again; split: an API and an Event connection
+ *   dial    {url, token = "", split = false, ms}   connects to a reverse WebSocket server, again and
+ *           again, ms after an end (else as the implementation does); split: an API and an Event
+ *           connection
  *   state   {}                                                  pushes the state again
  *
  * Pushes to every page: {"push":"state"…} (people, groups, switches, faults, bots: the number of

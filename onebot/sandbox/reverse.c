@@ -61,6 +61,10 @@ void ob_bot_greet(struct ob_bot *bot)
 static void on_up(void *ctx)
 {
   struct ob_bot *bot = ctx;
+  if (ob_now_ms() < bot->sandbox->away_until_ms) { /* it restarts: nobody is there */
+    ob_dial_drop(bot->dial, "ended by order");
+    return;
+  }
   bot->up = true;
   bot->number = ++bot->sandbox->connections;
   ob_dial_prove(bot->dial);
@@ -104,7 +108,8 @@ static bool plain_token(struct span token)
   return true;
 }
 
-static const char *dial(struct ob_sandbox *b, struct span url, struct span token, struct span role)
+static const char *dial(struct ob_sandbox *b, struct span url, struct span token, struct span role,
+                        unsigned again_ms)
 {
   struct span agent = ob_played_fact(b->played, "reverse_agent");
   struct span scheme = ob_played_fact(b->played, "reverse_scheme");
@@ -115,6 +120,7 @@ static const char *dial(struct ob_sandbox *b, struct span url, struct span token
   struct ob_bot *bot = ob_bot_free(b);
   if (!bot) return "too many connections";
   ob_id_read(ob_played_fact(b->played, "reverse_ms"), &ms);
+  if (again_ms > 0) ms = again_ms;
   int used = snprintf(headers, sizeof headers, "X-Self-ID: %" PRId64 "\r\nX-Client-Role: %.*s\r\n",
                       (int64_t)OB_WORLD_SELF, (int)role.len, role.ptr);
   if (agent.len)
@@ -143,15 +149,16 @@ static const char *dial(struct ob_sandbox *b, struct span url, struct span token
   return "url: ws://host:port/path is needed";
 }
 
-const char *ob_reverse_dial(struct ob_sandbox *b, struct span url, struct span token, bool split)
+const char *ob_reverse_dial(struct ob_sandbox *b, struct span url, struct span token, bool split,
+                            unsigned again_ms)
 {
   if (url.len == 0 || url.len > REVERSE_URL_MAX) return "url: 1 to 1024 bytes are needed";
   if (!plain_token(token)) return "token: at most 127 letters, digits and - _ . ~";
-  if (!split) return dial(b, url, token, SPAN("Universal"));
+  if (!split) return dial(b, url, token, SPAN("Universal"), again_ms);
   struct span roles = ob_played_fact(b->played, "reverse_roles");
   if (roles.len == 0) return "split: this implementation has only one connection";
   const char *wrong = NULL;
-  while (roles.len && !wrong) wrong = dial(b, url, token, ob_word_next(&roles));
+  while (roles.len && !wrong) wrong = dial(b, url, token, ob_word_next(&roles), again_ms);
   return wrong;
 }
 

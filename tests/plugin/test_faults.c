@@ -76,6 +76,7 @@ enum { ROWS = sizeof rows / sizeof *rows };
 struct cell {
   const struct row *row;
   struct ob_sandbox *box;
+  unsigned port;            /* where the sandbox dials us; 0: we dial it */
   char name[16], asked[32]; /* of the endpoint; the message that is answered */
   bool same;                /* its messages have the same words, so that only their ids differ */
   uint64_t ticket;
@@ -112,9 +113,12 @@ static void config_write(const struct field *f)
                "    rate: {per_minute: 6000}\nendpoints:\n");
   for (size_t i = 0; i < ROWS; i++) {
     const struct cell *c = &f->cells[i];
-    fprintf(out, "  %s:\n    connect: %s\n    access_token: %s\n    offline_wait: %s\n", c->name,
-            ob_sandbox_link_url(c->box), ob_sandbox_access_token(c->box),
-            c->row->wait ? c->row->wait : "1.5");
+    fprintf(out, "  %s:\n    access_token: %s\n    offline_wait: %s\n", c->name,
+            ob_sandbox_access_token(c->box), c->row->wait ? c->row->wait : "1.5");
+    if (c->port)
+      fprintf(out, "    listen: 127.0.0.1:%u/ws\n", c->port);
+    else
+      fprintf(out, "    connect: %s\n", ob_sandbox_link_url(c->box));
   }
   fclose(out);
 }
@@ -131,7 +135,30 @@ static size_t ready_count(struct rg_gate *gate)
   return n;
 }
 
-static void field_open(struct field *f, const char *played)
+/* Ports that are free now. */
+static void ports_find(struct field *f)
+{
+  int held[ROWS];
+  for (size_t i = 0; i < ROWS; i++) held[i] = peer_listen(&f->cells[i].port);
+  for (size_t i = 0; i < ROWS; i++) close(held[i]);
+}
+
+static void dial_all(struct field *f)
+{
+  for (size_t i = 0; i < ROWS; i++) {
+    struct arena arena;
+    char text[512];
+    arena_init(&arena, 1 << 20);
+    snprintf(text, sizeof text,
+             "{\"do\":\"dial\",\"url\":\"ws://127.0.0.1:%u/ws\",\"token\":\"%s\",\"ms\":20}",
+             f->cells[i].port, ob_sandbox_access_token(f->cells[i].box));
+    order(f->cells[i].box, text, &arena);
+    arena_done(&arena);
+  }
+}
+
+/* reverse: the sandboxes dial us. */
+static void field_open(struct field *f, const char *played, bool reverse)
 {
   const struct ob_service_options none = { .ctx = NULL };
   char why[2048];
@@ -143,6 +170,7 @@ static void field_open(struct field *f, const char *played)
     const struct ob_sandbox_options options = { .profile = played };
     cr_assert_eq(ob_sandbox_start(f->service, &options, &c->box, NULL), SCHEMA_OK);
   }
+  if (reverse) ports_find(f);
   f->keeper = keeper_new();
   strcpy(f->folder, "/tmp/rg-test-XXXXXX");
   cr_assert(mkdtemp(f->folder));
@@ -157,6 +185,7 @@ static void field_open(struct field *f, const char *played)
   };
   struct rg_bytes path = { f->config, strlen(f->config) };
   cr_assert_eq(rg_gate_open_timed(&host, path, &fast, &f->gate, why, sizeof why), RG_OK, "%s", why);
+  if (reverse) dial_all(f);
   for (int i = 0; i < 500 && ready_count(f->gate) < ROWS; i++) usleep(10000);
   cr_assert_eq(ready_count(f->gate), ROWS);
 }
@@ -389,12 +418,15 @@ static void end(struct field *f, struct cell *c, enum place place, const char *p
   arena_done(&arena);
 }
 
-static void run(const char *played, enum place place, bool same)
+/* How the two meet, and whether the messages have the same words. */
+enum way { PLAIN, REVERSE, SAME };
+
+static void run(const char *played, enum place place, enum way way)
 {
   struct field *f = calloc(1, sizeof *f);
-  field_open(f, played);
+  field_open(f, played, way == REVERSE);
   for (size_t i = 0; i < ROWS; i++) {
-    f->cells[i].same = same;
+    f->cells[i].same = way == SAME;
     begin(f, &f->cells[i], place);
   }
   for (size_t i = 0; i < ROWS; i++) {
@@ -410,47 +442,64 @@ static void run(const char *played, enum place place, bool same)
 
 Test(faults, napcat_reaction)
 {
-  run("napcat", REACTION, false);
+  run("napcat", REACTION, PLAIN);
 }
 Test(faults, napcat_first)
 {
-  run("napcat", FIRST, false);
+  run("napcat", FIRST, PLAIN);
 }
 Test(faults, napcat_middle)
 {
-  run("napcat", MIDDLE, false);
+  run("napcat", MIDDLE, PLAIN);
 }
 Test(faults, napcat_last)
 {
-  run("napcat", LAST, false);
+  run("napcat", LAST, PLAIN);
 }
 Test(faults, llbot_reaction)
 {
-  run("llbot", REACTION, false);
+  run("llbot", REACTION, PLAIN);
 }
 Test(faults, llbot_first)
 {
-  run("llbot", FIRST, false);
+  run("llbot", FIRST, PLAIN);
 }
 Test(faults, llbot_middle)
 {
-  run("llbot", MIDDLE, false);
+  run("llbot", MIDDLE, PLAIN);
 }
 Test(faults, llbot_last)
 {
-  run("llbot", LAST, false);
+  run("llbot", LAST, PLAIN);
 }
 Test(faults, same_words_first)
 {
-  run("napcat", FIRST, true);
+  run("napcat", FIRST, SAME);
 }
 Test(faults, same_words_middle)
 {
-  run("llbot", MIDDLE, true);
+  run("llbot", MIDDLE, SAME);
 }
 Test(faults, same_words_last)
 {
-  run("napcat", LAST, true);
+  run("napcat", LAST, SAME);
+}
+
+Test(faults, reverse_reaction)
+{
+  run("napcat", REACTION, REVERSE);
+}
+Test(faults, reverse_first)
+{
+  run("napcat", FIRST, REVERSE);
+}
+Test(faults, reverse_middle)
+{
+  run("llbot", MIDDLE, REVERSE);
+}
+Test(faults, reverse_last)
+{
+  run("llbot", LAST, REVERSE);
 }
 
 /* --- by chance --- */
@@ -507,7 +556,7 @@ Test(faults, by_chance, .timeout = 3600)
     struct field *f = calloc(1, sizeof *f);
     uint64_t tickets[ROWS][REPLIES];
     uint32_t random = seed;
-    field_open(f, seed % 2 ? "napcat" : "llbot");
+    field_open(f, seed % 2 ? "napcat" : "llbot", seed % 4 > 1);
     for (size_t i = 0; i < ROWS; i++) ask(&f->cells[i]);
     for (unsigned reply = 0; reply < REPLIES; reply++) {
       for (size_t i = 0; i < ROWS; i++) chance(f, &f->cells[i], reply, &random, &tickets[i][reply]);
