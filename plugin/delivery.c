@@ -185,24 +185,37 @@ static void log_verdict(const struct rg_job *job)
 
 static void correction_late(struct ob_timer *t);
 
-/* Asks for the one correction: the host's model, else a provider; without one the job is refused. */
-static void ask_correction(struct rg_gate *gate, struct rg_job *job)
+/* Asks the host's model for the one correction. False: it has none. */
+static bool ask_host(struct rg_gate *gate, struct rg_job *job)
 {
   struct buf request;
-  bool host = RG_HAS(&gate->host, complete);
+  if (!RG_HAS(&gate->host, complete)) return false;
   buf_init(&request, 4 * (size_t)RG_TEXT_MAX);
-  if (job->foreign || (host && !rg_job_write_request(job, &request)) ||
-      (!host && (!gate->agent || !rg_agent_correct(gate->agent, job)))) {
-    job->course = RG_COURSE_REFUSED;
-  } else {
+  bool made = rg_job_write_request(job, &request);
+  if (made) {
     job->corrected = true;
     ob_timer_set(gate->service, &job->timer, gate->timing.correction, correction_late);
-  }
-  if (host && job->corrected) {
     gate->host.complete(gate->host.ctx, job->ticket,
                         (struct rg_bytes) { request.ptr, request.len });
   }
   buf_done(&request);
+  return made;
+}
+
+/* Asks a provider, once. False: there is none. */
+static bool ask_provider(struct rg_gate *gate, struct rg_job *job)
+{
+  if (job->provider_asked || !gate->agent || !rg_agent_correct(gate->agent, job)) return false;
+  job->corrected = job->provider_asked = true;
+  ob_timer_set(gate->service, &job->timer, gate->timing.correction, correction_late);
+  return true;
+}
+
+/* The host's model, else a provider; without one the job is refused. */
+static void ask_correction(struct rg_gate *gate, struct rg_job *job)
+{
+  if (job->foreign || (!ask_host(gate, job) && !ask_provider(gate, job)))
+    job->course = RG_COURSE_REFUSED;
 }
 
 static void judged(struct rg_gate *gate, struct rg_job *job)
@@ -224,7 +237,7 @@ static void corrected(struct rg_job *job, struct span text)
   if (span_trim(text).len > 0) {
     rg_job_judge_again(job, text);
     judged(c->account->gate, job);
-  } else {
+  } else if (!ask_provider(c->account->gate, job)) {
     job->course = RG_COURSE_REFUSED;
   }
   rg_delivery_advance(c);

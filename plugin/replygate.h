@@ -84,7 +84,8 @@ struct rg_host {
   /* For endpoints with `connect: host`: the host's own connection carries this action. */
   void (*send)(void *ctx, struct rg_bytes endpoint, uint64_t ticket, struct rg_bytes action);
   /* Asks the host's own model for the one format-only correction, without history or tools:
-   * {"instruction","schema","answer","code","path","why"}; answered by completed() within 30 s. */
+   * {"instruction","schema","answer","code","path","why"}; answered by completed() within 30 s.
+   * Where that is empty, a provider of the configuration is asked, if there is one. */
   void (*complete)(void *ctx, uint64_t ticket, struct rg_bytes request);
   /* An event of an endpoint, byte for byte, but admin commands and numeric taps. */
   void (*on_event)(void *ctx, struct rg_bytes endpoint, struct rg_bytes event);

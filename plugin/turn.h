@@ -83,6 +83,7 @@ struct rg_job {
   bool words;   /* the model's words beside a tool call: judged as words, whatever is asked for */
   bool judged;
   bool corrected;      /* the one correction was asked for */
+  bool provider_asked; /* a provider was, maybe after a host that had none */
   bool notice_decided; /* whether the failure notice goes out */
   bool at_media;       /* the media thread or an upload has it: it must not go */
   bool awaits_echo;    /* the last send is unknown: its own event may yet come */

@@ -225,6 +225,36 @@ Test(agent, a_newer_message_cancels_in_the_middle_of_a_stream, .timeout = 30)
   scene_close(&s);
 }
 
+/* A host with a model of its own that has no correction for this answer. */
+Test(agent, a_provider_corrects_where_the_host_has_nothing, .timeout = 30)
+{
+  static const char wrong[] = "{\"messages\":[{\"segments\":[{\"type\":\"text\",\"data\":{}}]}]}";
+  char why[2048];
+  struct scene s;
+  scene_open(&s, answer_fine, NULL, "", "", "");
+  rg_gate_close(s.stage.gate);
+  struct keeper *k = s.stage.keeper;
+  const struct rg_host host = { .size = sizeof host,
+                                .abi = RG_ABI,
+                                .ctx = k,
+                                .log = keeper_log,
+                                .complete = keeper_complete,
+                                .on_result = keeper_result };
+  struct rg_bytes path = { s.stage.config, strlen(s.stage.config) };
+  cr_assert_eq(rg_gate_open(&host, path, &s.stage.gate, why, sizeof why), RG_OK, "%s", why);
+  stage_ready(&s.stage);
+  uint64_t ticket = stage_submit(&s.stage, "7", wrong);
+  cr_assert(keeper_wait(k, &k->request_count, 1, 5000));
+  cr_expect_eq(model_count(s.model), 0, "the host first");
+  cr_expect_eq(rg_gate_completed(s.stage.gate, ticket, (struct rg_bytes) { "", 0 }), RG_OK);
+  const char *result = keeper_result_of(k, ticket, 5000);
+  cr_expect(result && strstr(result, "\"result\":\"delivered\"") &&
+                strstr(result, "\"corrected\":true") && strstr(result, "fine"),
+            "%s", result);
+  cr_expect_eq(model_count(s.model), 1);
+  scene_close(&s);
+}
+
 Test(agent, another_persons_message_cancels_nothing, .timeout = 30)
 {
   struct scene s;
