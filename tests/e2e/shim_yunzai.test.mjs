@@ -118,6 +118,17 @@ describe('Yunzai with the shim', () => {
     assert.deepEqual(sent().map(([a]) => a), ['set_msg_emoji_like', 'send_group_msg', 'send_group_msg']);
   });
 
+  test('the model that answered is asked once for the form', async () => {
+    const asked = y.adapter.message(y.bot, event('hi'));
+    const wrong = '{"messages":[{"segments":[{"type":"text","data":{}}]}]}';
+    const requests = [];
+    const fixed = await y.module.reply(asked, wrong, async (request) => { requests.push(request); return reply(say('fixed')); });
+    assert.deepEqual([fixed.result, fixed.corrected, requests.length, requests[0].answer], ['delivered', true, 1, wrong]);
+    assert.equal(sent().at(-1)[1], 'fixed');
+    assert.equal((await y.module.reply(asked, wrong, () => { throw new Error('no'); })).result, 'blocked');
+    assert.equal((await y.module.reply(asked, wrong)).result, 'blocked');
+  });
+
   test('another adapter, a bot that is gone, one that came again', async () => {
     const foreign = { adapter: { name: 'Satori' }, sendApi: async () => 'raw' };
     Bot.em('connect.x', { bot: foreign, self_id: 'x' });

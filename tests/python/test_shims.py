@@ -281,6 +281,25 @@ class NoneBotRuns(NoneBot):
         )
         self.assertEqual((await self.shim.reply(self.bot, asked, LEAK))["result"], "blocked")
 
+    async def test_the_model_that_answered_is_asked_once_for_the_form(self):
+        await self.connect()
+        asked = self.v11.Event(**event("hi"))
+        wrong, requests = '{"messages":[{"segments":[{"type":"text","data":{}}]}]}', []
+
+        async def fix(request):
+            requests.append(request)
+            return said("fixed")
+
+        async def fail(request):
+            raise OSError
+
+        fixed = await self.shim.reply(self.bot, asked, wrong, fix)
+        self.assertEqual((fixed["result"], fixed["corrected"]), ("delivered", True))
+        self.assertEqual([r["answer"] for r in requests], [wrong])
+        for complete in (fail, None):
+            refused = await self.shim.reply(self.bot, asked, wrong, complete)
+            self.assertEqual(refused["result"], "blocked")
+
 
 class NoneBotLate(NoneBot):
     async def test_a_bot_that_connects_later_is_known_then(self):

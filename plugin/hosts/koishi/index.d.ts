@@ -1,5 +1,5 @@
 import { Context, Schema, Service, Session } from 'koishi';
-import { Result } from './node/index';
+import { Correction, Result } from './node/index';
 
 declare module 'koishi' {
   interface Context {
@@ -12,7 +12,12 @@ declare class Replygate extends Service {
   /** What the model is to be given for an answer to this session. */
   contract(session: Session): { schema: any; instruction: string };
   /** A model's raw answer on its whole way: judged, corrected, paced, delivered. */
-  reply(session: Session, text: string): Promise<Result>;
+  reply(
+    session: Session,
+    text: string,
+    /** Asks the same model once more, where only the form was wrong; its text. */
+    complete?: (request: Correction) => string | Promise<string>,
+  ): Promise<Result>;
 }
 
 declare namespace Replygate {

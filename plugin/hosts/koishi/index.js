@@ -142,8 +142,9 @@ class Replygate extends Service {
   }
 
   // A model's raw answer on its whole way: judged, corrected, paced, delivered. Gives the result.
-  reply(session, text) {
-    return this._carrier.submit(session.selfId, turnOf(session), text);
+  // complete(request): the same model's text, asked once more where only the form was wrong.
+  reply(session, text, complete) {
+    return this._carrier.submit(session.selfId, turnOf(session), text, complete);
   }
 }
 

@@ -62,6 +62,7 @@ class Carrier {
   #only = null; // the bot of the only endpoint, where none are listed
   #log;
   #complete;
+  #models = new Map(); // ticket -> the model that answered, for the one correction
   #bots = new Map(); // account -> its call
   #asked = new Map(); // endpoint and action -> {endpoint, action, resolve}: questions before a bot came
   #chats = new Map(); // chat -> a promise of its last message
@@ -124,8 +125,9 @@ class Carrier {
     const host = {
       log: (level, line) => this.#log(level, line),
       send: (endpoint, action) => this.#send(endpoint, action),
+      // nothing: a provider of the configuration is asked, if there is one
+      complete: (request, ticket) => (this.#models.get(ticket) ?? this.#complete)?.(request) ?? '',
     };
-    if (this.#complete) host.complete = (...request) => this.#complete(...request);
     try {
       this.#gate = await open(this.#config, host);
     } catch (error) {
@@ -282,9 +284,16 @@ class Carrier {
 
   // --- a model's answers ---
 
-  // A model's raw answer on its whole way; gives the promise of its result.
-  submit(account, turn, text) {
-    return this.gate.submit({ ...turn, endpoint: this.endpointOf(account) }, text);
+  // A model's raw answer on its whole way; gives the promise of its result. complete(request) asks that
+  // model for the one correction (index.d.ts, Correction), where its form is wrong.
+  submit(account, turn, text, complete) {
+    const result = this.gate.submit({ ...turn, endpoint: this.endpointOf(account) }, text);
+    if (complete && result.ticket) {
+      const forget = () => this.#models.delete(result.ticket);
+      this.#models.set(result.ticket, complete);
+      result.then(forget, forget);
+    }
+    return result;
   }
 
   contract(account, turn) {

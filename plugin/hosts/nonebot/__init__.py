@@ -158,7 +158,8 @@ def contract(bot, event):
     return carrier.contract(bot.self_id, _turn(event))
 
 
-async def reply(bot, event, text: str) -> dict:
+async def reply(bot, event, text: str, complete=None) -> dict:
     """A model's raw answer to this event on its whole way; the result as in replygate.h. Needs
-    `connect: host` in the configuration."""
-    return await carrier.reply(bot.self_id, _turn(event), text)
+    `connect: host` in the configuration. await complete(request): the same model's text, asked once
+    more where only the form was wrong."""
+    return await carrier.reply(bot.self_id, _turn(event), text, complete)

@@ -93,6 +93,7 @@ class Carrier:
         self._bots: dict = {}  # account -> its call
         self._asked: dict = {}  # (endpoint, action) -> ticket, action: questions before a bot came
         self._results: dict = {}  # ticket -> future
+        self._models: dict = {}  # ticket -> the model that answered, for the one correction
         self._chats = weakref.WeakValueDictionary()  # chat -> lock
         self._tasks: set = set()
 
@@ -107,7 +108,7 @@ class Carrier:
                 self.config,
                 log=self._log_line,
                 send=lambda *a: self._hand_over(self._send, *a),
-                complete=self._complete and (lambda *a: self._hand_over(self._correct, *a)),
+                complete=lambda *a: self._hand_over(self._correct, *a),
                 on_result=lambda *a: self._hand_over(self._end, *a),
                 library=self._library,
             )
@@ -273,12 +274,15 @@ class Carrier:
 
     # --- a model's answers ---
 
-    async def reply(self, account, turn: dict, text: str) -> dict:
-        """A model's raw answer on its whole way: the result as on_result has it."""
+    async def reply(self, account, turn: dict, text: str, complete=None) -> dict:
+        """A model's raw answer on its whole way: the result as on_result has it. complete(request)
+        -> awaited text: asks that model for the one correction, where its form is wrong."""
         if not self._gate:
             raise Held(f"Replygate does not run: {self.fault}")
         ticket = self._gate.submit({**turn, "endpoint": self._endpoint(account)}, text)
         future = self._results[ticket] = self._loop.create_future()
+        if complete:
+            self._models[ticket] = complete
         try:
             return await future
         except asyncio.CancelledError:
@@ -287,6 +291,7 @@ class Carrier:
             raise
         finally:
             self._results.pop(ticket, None)
+            self._models.pop(ticket, None)
 
     def contract(self, account, turn: dict):
         """(JSON Schema, instruction) for the framework's own model."""
@@ -301,9 +306,9 @@ class Carrier:
 
     def _correct(self, ticket, request):
         async def ask():
-            text = ""
-            try:
-                text = await self._complete(json.loads(request)) or ""
+            model, text = self._models.get(ticket, self._complete), ""
+            try:  # nothing: a provider of the configuration is asked, if there is one
+                text = (await model(json.loads(request)) if model else "") or ""
             except Exception as fault:  # the model's failure is the plugin's to handle
                 self._log("warn", f"the model did not correct its answer: {type(fault).__name__}")
             if self._gate:

@@ -111,4 +111,5 @@ const turnOf = (e) => ({
 // What the model is to be given for an answer to this event: {schema, instruction}.
 export const contract = (e) => carrier.contract(e.self_id, turnOf(e));
 // A model's raw answer on its whole way; a promise of the result (replygate/node/index.d.ts).
-export const reply = (e, text) => carrier.submit(e.self_id, turnOf(e), text);
+// complete(request): the same model's text, asked once more where only the form was wrong.
+export const reply = (e, text, complete) => carrier.submit(e.self_id, turnOf(e), text, complete);
