@@ -170,18 +170,51 @@ void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
   rg_view_done(&view);
 }
 
-bool rg_agent_clear(struct rg_agent *agent, const struct rg_account *account, bool group,
-                    struct span id)
+/* Gives up what is being made of a message, or of all of a chat where its id is empty. */
+static void give_up(struct rg_agent *agent, const struct rg_account *account, bool group,
+                    struct span id, struct span message_id, const char *why)
 {
   for (struct rg_run *run = agent->runs, *next; run; run = next) {
     next = run->next;
     const struct rg_chat *c = run->chat;
-    if (run->ticket > 0 || c->account != account || c->group != group || !span_is(id, c->id))
-      continue;
-    rg_run_say(run, RG_LOG_DEBUG, "given up: its talk was cleared", "");
+    bool here = c->account == account && c->group == group && span_is(id, c->id);
+    if (run->ticket > 0 || !here) continue;
+    if (message_id.len > 0 && !span_eq(run->message_id, message_id)) continue;
+    rg_run_say(run, RG_LOG_DEBUG, why, "");
     rg_run_free(run);
   }
-  return rg_memory_clear(agent, account, group, id);
+  rg_run_wake(agent);
+}
+
+bool rg_agent_clear(struct rg_agent *agent, const struct rg_account *account, bool group,
+                    struct span id)
+{
+  bool cleared = rg_memory_clear(agent, account, group, id); /* before others begin */
+  give_up(agent, account, group, id, SPAN(""), "given up: its talk was cleared");
+  return cleared;
+}
+
+/* Whether the account is in the group no longer. */
+static bool removes_self(const struct ob_event *event)
+{
+  struct span how = schema_tree_string(schema_tree_get(event->tree, "sub_type"));
+  return span_eq(event->user_id, event->self_id) || span_is(how, "kick_me") ||
+         span_is(how, "disband");
+}
+
+void rg_agent_notice(struct rg_agent *agent, const struct rg_account *account,
+                     const struct ob_event *event)
+{
+  bool group = event->group_id.len > 0;
+  struct span id = group ? event->group_id : event->user_id;
+  if (agent->gate->closing || !rg_agent_wants(agent, account, event->group_id)) return;
+  if (span_is(event->detail, "group_recall") || span_is(event->detail, "friend_recall")) {
+    if (event->message_id.len == 0) return;
+    rg_memory_forget(agent, account, group, id, event->message_id); /* before others begin */
+    give_up(agent, account, group, id, event->message_id, "given up: the question was taken back");
+  } else if (span_is(event->detail, "group_decrease") && group && removes_self(event)) {
+    give_up(agent, account, true, id, SPAN(""), "given up: the account is not in the group");
+  }
 }
 
 /* --- what became of turns --- */

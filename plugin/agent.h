@@ -8,7 +8,8 @@
 #include "plugin/gate.h"
 
 enum {
-  RG_AGENT_RUNS_MAX = 64,      /* answers being made; each is a connection */
+  RG_AGENT_RUNS_MAX = 256,     /* answers being made or waiting, of all chats */
+  RG_AGENT_AT_ONCE_MAX = 64,   /* being made; each is a connection */
   RG_AGENT_RUNS_CHAT_MAX = 24, /* of one chat, those that wait too: nobody waits for the 25th */
   RG_AGENT_TRIES = 3,          /* of one provider, with back-off */
   RG_AGENT_BACK_OFF_MS = 1000, /* before the second try; doubled for each further one */
@@ -34,6 +35,10 @@ void rg_agent_event(struct rg_agent *agent, struct rg_account *account,
  * False: the store could not. */
 bool rg_agent_clear(struct rg_agent *agent, const struct rg_account *account, bool group,
                     struct span id);
+/* A notice: a message that was taken back is neither answered nor remembered, and no answer is made
+ * for a group that the account has left. */
+void rg_agent_notice(struct rg_agent *agent, const struct rg_account *account,
+                     const struct ob_event *event);
 /* A turn has ended: what of it was sent belongs to the talk. */
 void rg_agent_turn_ended(struct rg_agent *agent, const struct rg_job *job);
 /* Asks a provider for the one format-only correction of a job; rg_delivery_corrected is called with

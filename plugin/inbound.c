@@ -230,6 +230,7 @@ static void note(struct rg_gate *gate, struct rg_account *account, const struct 
     account->heartbeat_ms = ob_now_ms();
   rg_presence_event(account, event);
   if (event->type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, event);
+  if (event->type == OB_EVENT_NOTICE && gate->agent) rg_agent_notice(gate->agent, account, event);
   if (event->type == OB_EVENT_SELF) rg_resolve_self_event(gate, account, event);
   if (event->type != OB_EVENT_GROUP || !event->mentions_self || !has_foreigners(gate, account))
     return;

@@ -129,6 +129,18 @@ void rg_memory_line(struct rg_agent *agent, struct rg_chat *chat, const struct r
   report(agent, m->line_put(agent->gate->store, &c, &kept, &bound, why, sizeof why), why);
 }
 
+void rg_memory_forget(struct rg_agent *agent, const struct rg_account *account, bool group,
+                      struct span id, struct span message_id)
+{
+  const struct rg_store_methods *m = methods_of(agent);
+  const struct rg_store_chat c = chat_of(account, group, id);
+  struct rg_chat *chat = rg_chat_find(&agent->chats, account, group, id);
+  char why[WHY_MAX] = "";
+  if (chat) rg_talk_forget(&chat->talk, message_id);
+  if (m && m->line_forget)
+    report(agent, m->line_forget(agent->gate->store, &c, message_id, why, sizeof why), why);
+}
+
 bool rg_memory_clear(struct rg_agent *agent, const struct rg_account *account, bool group,
                      struct span id)
 {

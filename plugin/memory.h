@@ -11,6 +11,9 @@ void rg_memory_load(struct rg_agent *agent, struct rg_chat *chat, const struct r
 /* Adds a message to a chat's talk, and to the store as far as its settings want it kept. */
 void rg_memory_line(struct rg_agent *agent, struct rg_chat *chat, const struct rg_group *settings,
                     const struct rg_talk_line *line);
+/* Forgets one message of a chat, in the store too: it was taken back. */
+void rg_memory_forget(struct rg_agent *agent, const struct rg_account *account, bool group,
+                      struct span id, struct span message_id);
 /* Forgets a chat's talk, in the store too. False: the store could not. */
 bool rg_memory_clear(struct rg_agent *agent, const struct rg_account *account, bool group,
                      struct span id);

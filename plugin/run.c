@@ -29,12 +29,6 @@ struct rg_run *rg_run_new(struct rg_agent *agent, struct rg_chat *chat, const st
   struct rg_run *run = calloc(1, sizeof *run);
   if (!run) return NULL;
   arena_init(&run->arena, RUN_ARENA_MAX);
-  run->said = arena_zalloc(&run->arena, RG_SAID_MAX, sizeof *run->said);
-  if (!run->said) {
-    arena_done(&run->arena);
-    free(run);
-    return NULL;
-  }
   run->agent = agent;
   run->chat = chat;
   run->view = rg_view_keep(view);
@@ -135,7 +129,8 @@ void rg_run_refuse(struct rg_run *run, enum schema_code code, const char *why)
 
 bool rg_run_said(struct rg_run *run, const struct rg_said *said)
 {
-  if (run->said_count == RG_SAID_MAX) return false;
+  if (!run->said) run->said = arena_zalloc(&run->arena, RG_SAID_MAX, sizeof *run->said);
+  if (!run->said || run->said_count == RG_SAID_MAX) return false;
   run->said[run->said_count++] = *said;
   return true;
 }
@@ -230,30 +225,37 @@ bool rg_run_is_of(const struct rg_run *a, const struct rg_chat *chat, struct spa
 bool rg_run_may_start(const struct rg_agent *agent, const struct rg_chat *chat,
                       const struct rg_group *settings, struct span sender_id)
 {
-  size_t busy = 0;
+  size_t here = 0, all = 0;
   for (const struct rg_run *r = agent->runs; r; r = r->next) {
-    if (r->chat != chat || r->ticket > 0 || r->waiting) continue;
+    if (r->ticket > 0 || r->waiting) continue;
     if (rg_run_is_of(r, chat, sender_id)) return false;
-    busy++;
+    all++;
+    here += r->chat == chat;
   }
-  return busy < settings->agent.at_once;
+  return here < settings->agent.at_once && all < RG_AGENT_AT_ONCE_MAX;
 }
 
-/* The oldest run of a chat that waits and may begin. */
-static struct rg_run *run_next(const struct rg_agent *agent, const struct rg_chat *chat)
+/* The oldest run that waits and may begin. */
+static struct rg_run *run_next(const struct rg_agent *agent)
 {
   struct rg_run *next = NULL;
   for (struct rg_run *r = agent->runs; r; r = r->next)
-    if (r->chat == chat && r->waiting && rg_run_may_start(agent, chat, r->view.group, r->sender_id))
-      next = r;
+    if (r->waiting && rg_run_may_start(agent, r->chat, r->view.group, r->sender_id)) next = r;
   return next;
+}
+
+void rg_run_wake(struct rg_agent *agent)
+{
+  struct rg_run *next;
+  if (agent->waking) return; /* one that ended as soon as it began: the loop below goes on */
+  agent->waking = true;
+  while (!agent->gate->closing && (next = run_next(agent))) rg_run_start(next);
+  agent->waking = false;
 }
 
 void rg_run_end(struct rg_run *run)
 {
   struct rg_agent *agent = run->agent;
-  const struct rg_chat *chat = run->chat;
   rg_run_free(run);
-  struct rg_run *next = run_next(agent, chat);
-  if (next) rg_run_start(next);
+  rg_run_wake(agent);
 }

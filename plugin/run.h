@@ -46,6 +46,7 @@ struct rg_agent {
   uint64_t last_number;
   struct rg_budget *used; /* by providers */
   bool store_failed;      /* the last time, which was logged */
+  bool waking;            /* those that waited are being begun */
 };
 
 /* Writes a line of the log: the account, the chat, what and more. */
@@ -64,7 +65,9 @@ void rg_run_start(struct rg_run *run);
  * in the chat. */
 bool rg_run_may_start(const struct rg_agent *agent, const struct rg_chat *chat,
                       const struct rg_group *settings, struct span sender_id);
-/* Takes a run away and lets the oldest one of its chat that waits and may begin, begin. */
+/* Lets the oldest run that waits and may begin, begin. */
+void rg_run_wake(struct rg_agent *agent);
+/* Takes a run away and lets the next one begin. */
 void rg_run_end(struct rg_run *run);
 /* Ends a run of which nothing comes, and tells the chat where nothing of it was sent. */
 void rg_run_fail(struct rg_run *run, const char *why, const char *more);

@@ -122,6 +122,9 @@ struct rg_store_methods {
   bool (*line_each)(struct rg_store *s, const struct rg_store_chat *chat,
                     const struct rg_store_bound *bound, rg_line_fn *each, void *ctx, char *why,
                     size_t cap);
+  /* Drops the lines with that message id. */
+  bool (*line_forget)(struct rg_store *s, const struct rg_store_chat *chat, struct span message_id,
+                      char *why, size_t cap);
   bool (*lines_drop)(struct rg_store *s, const struct rg_store_chat *chat, char *why, size_t cap);
   /* Tokens spent on one day under a name; a later day takes an earlier one's place. get: 0 and 0
    * where nothing was kept. */

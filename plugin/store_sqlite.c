@@ -65,6 +65,8 @@ static const char *const statements[RG_SQL_COUNT] = {
       "SELECT at, ours, sender, name, message, reply, text FROM (SELECT * FROM line"
       " WHERE endpoint = ?1 AND is_group = ?2 AND chat = ?3 AND at >= ?5"
       " ORDER BY n DESC LIMIT ?4) ORDER BY n",
+  [RG_SQL_LINE_FORGET] = "DELETE FROM line WHERE endpoint = ?1 AND is_group = ?2 AND chat = ?3"
+                         " AND message = ?4",
   [RG_SQL_LINES_DROP] = "DELETE FROM line WHERE endpoint = ?1 AND is_group = ?2 AND chat = ?3",
   [RG_SQL_BUDGET_PUT] = "INSERT INTO budget (name, day, tokens) VALUES (?1, ?2, ?3)"
                         " ON CONFLICT DO UPDATE SET day = ?2, tokens = ?3",
@@ -319,6 +321,7 @@ static const struct rg_store_methods methods = {
   .close = close_store,
   .line_put = rg_sqlite_line_put,
   .line_each = rg_sqlite_line_each,
+  .line_forget = rg_sqlite_line_forget,
   .lines_drop = rg_sqlite_lines_drop,
   .budget_put = rg_sqlite_budget_put,
   .budget_get = rg_sqlite_budget_get,

@@ -17,6 +17,7 @@ enum rg_sql {
   RG_SQL_LINE_PUT,
   RG_SQL_LINE_TRIM,
   RG_SQL_LINE_EACH,
+  RG_SQL_LINE_FORGET,
   RG_SQL_LINES_DROP,
   RG_SQL_BUDGET_PUT,
   RG_SQL_BUDGET_GET,
@@ -71,6 +72,8 @@ bool rg_sqlite_line_put(struct rg_store *s, const struct rg_store_chat *chat,
 bool rg_sqlite_line_each(struct rg_store *s, const struct rg_store_chat *chat,
                          const struct rg_store_bound *bound, rg_line_fn *each, void *ctx, char *why,
                          size_t cap);
+bool rg_sqlite_line_forget(struct rg_store *s, const struct rg_store_chat *chat,
+                           struct span message_id, char *why, size_t cap);
 bool rg_sqlite_lines_drop(struct rg_store *s, const struct rg_store_chat *chat, char *why,
                           size_t cap);
 bool rg_sqlite_budget_put(struct rg_store *s, struct span name, int64_t day, uint64_t tokens,

@@ -92,21 +92,34 @@ done:
   return fine;
 }
 
-bool rg_sqlite_lines_drop(struct rg_store *store, const struct rg_store_chat *chat, char *why,
-                          size_t cap)
+/* Drops lines of a chat: those with a message id, or all where it is empty. */
+static bool drop(struct rg_sqlite *s, const struct rg_store_chat *chat, struct span message_id,
+                 char *why, size_t cap)
 {
-  struct rg_sqlite *s = of(store);
-  bool fine = true;
+  bool fine = true, all = message_id.len == 0;
   pthread_mutex_lock(&s->mu);
   if (is_there(s)) {
     fine = rg_sqlite_need(s, why, cap);
     if (fine) {
-      sqlite3_stmt *q = s->prepared[RG_SQL_LINES_DROP];
-      fine = rg_sqlite_step(s, q, bind_chat(q, chat), why, cap);
+      sqlite3_stmt *q = s->prepared[all ? RG_SQL_LINES_DROP : RG_SQL_LINE_FORGET];
+      bool bound = bind_chat(q, chat) && (all || rg_sqlite_bind(q, 4, message_id));
+      fine = rg_sqlite_step(s, q, bound, why, cap);
     }
   }
   pthread_mutex_unlock(&s->mu);
   return fine;
+}
+
+bool rg_sqlite_line_forget(struct rg_store *store, const struct rg_store_chat *chat,
+                           struct span message_id, char *why, size_t cap)
+{
+  return message_id.len == 0 || drop(of(store), chat, message_id, why, cap);
+}
+
+bool rg_sqlite_lines_drop(struct rg_store *store, const struct rg_store_chat *chat, char *why,
+                          size_t cap)
+{
+  return drop(of(store), chat, SPAN(""), why, cap);
 }
 
 /* ---- budgets ---- */

@@ -49,6 +49,14 @@ void rg_talk_done(struct rg_talk *t)
   t->first = t->count = 0;
 }
 
+void rg_talk_forget(struct rg_talk *t, struct span message_id)
+{
+  for (size_t i = 0; message_id.len > 0 && i < t->count; i++) {
+    struct rg_talk_line *l = &t->lines[(t->first + i) % RG_TALK_MAX];
+    if (span_eq(l->message_id, message_id)) l->text.len = l->pictures.len = 0;
+  }
+}
+
 bool rg_talk_knows(const struct rg_talk *t, struct span message_id)
 {
   if (message_id.len == 0) return false;

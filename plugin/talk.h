@@ -35,6 +35,8 @@ void rg_talk_add(struct rg_talk *t, const struct rg_talk_line *line);
 void rg_talk_done(struct rg_talk *t);
 /* As much of a text as a line may have, cut between characters. */
 struct span rg_talk_cut(struct span text);
+/* Forgets what a message said; that there was one stays known. */
+void rg_talk_forget(struct rg_talk *t, struct span message_id);
 /* Whether a message id was seen here, as a message or as what one replied to. */
 bool rg_talk_knows(const struct rg_talk *t, struct span message_id);
 /* Whether it is one of the bot's own messages. */

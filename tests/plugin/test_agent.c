@@ -314,6 +314,69 @@ Test(agent, an_answer_does_not_come_too_soon, .timeout = 30)
   scene_close(&s);
 }
 
+static void scene_notice(struct scene *s, const char *members)
+{
+  char text[512];
+  snprintf(text, sizeof text, "{\"time\":1,\"self_id\":10001,\"post_type\":\"notice\",%s}",
+           members);
+  bot_send(s->stage.bot, text);
+}
+
+Test(agent, a_message_taken_back_is_neither_answered_nor_remembered, .timeout = 30)
+{
+  struct scene s;
+  char members[256];
+  scene_open(&s, answer_when_released, NULL, "", ", at_once: 1", "");
+  int first = scene_ask(&s, 200, MENTION TEXT("a secret"));
+  cr_assert(model_asked(s.model, 1, 5000));
+  int second = scene_ask(&s, 201, MENTION TEXT("another secret"));
+  scene_ask(&s, 202, MENTION TEXT("something else"));
+  snprintf(members, sizeof members,
+           "\"notice_type\":\"group_recall\",\"group_id\":7,\"user_id\":201,\"operator_id\":201,"
+           "\"message_id\":%d",
+           second);
+  scene_notice(&s, members);
+  usleep(50000);
+  cr_expect_eq(s.model->hung_up, 0, "what waits is given up, not the other one");
+  snprintf(members, sizeof members,
+           "\"notice_type\":\"group_recall\",\"group_id\":7,\"user_id\":200,\"operator_id\":200,"
+           "\"message_id\":%d",
+           first);
+  scene_notice(&s, members);
+  cr_assert(model_asked(s.model, 2, 5000), "the third one's turn has come");
+  cr_expect_eq(s.model->hung_up, 1);
+  cr_expect(model_has(s.model, 1, "something else"));
+  cr_expect_not(model_has(s.model, 1, "secret"));
+  s.model->released = true;
+  cr_expect(bot_called(s.stage.bot, 1, 5000));
+  scene_restart(&s);
+  scene_ask(&s, 203, MENTION TEXT("what was said?"));
+  cr_assert(model_asked(s.model, 3, 5000));
+  cr_expect(model_has(s.model, 2, "something else"));
+  cr_expect_not(model_has(s.model, 2, "secret"));
+  scene_close(&s);
+}
+
+Test(agent, a_group_that_was_left_is_not_answered, .timeout = 30)
+{
+  struct scene s;
+  scene_open(&s, answer_when_released, NULL, "", "", "");
+  scene_ask(&s, 200, MENTION TEXT("hello"));
+  scene_message(&s, 8, 200, MENTION TEXT("elsewhere"));
+  cr_assert(model_asked(s.model, 2, 5000));
+  scene_notice(&s, "\"notice_type\":\"group_decrease\",\"sub_type\":\"leave\",\"group_id\":7,"
+                   "\"user_id\":200,\"operator_id\":200");
+  usleep(50000);
+  cr_expect_eq(s.model->hung_up, 0, "somebody else has left");
+  scene_notice(&s, "\"notice_type\":\"group_decrease\",\"sub_type\":\"kick_me\",\"group_id\":7,"
+                   "\"user_id\":10001,\"operator_id\":1");
+  for (int i = 0; i < 2000 && s.model->hung_up == 0; i++) usleep(1000);
+  cr_expect_eq(s.model->hung_up, 1);
+  s.model->released = true;
+  cr_expect(bot_called(s.stage.bot, 1, 5000));
+  scene_close(&s);
+}
+
 /* ---- budgets ---- */
 
 Test(agent, budgets_outlive_the_program, .timeout = 30)

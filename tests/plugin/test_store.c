@@ -293,6 +293,11 @@ Test(store, keeps_the_last_lines_of_a_talk)
   cr_expect_eq(look(s, &group_chat, 9, 107).count, 2, "and so does an age");
   say(s, &group_chat, 9, 120, 5, 108);
   cr_expect_eq(look(s, &group_chat, 9, 0).count, 2, "what is too old was dropped");
+  cr_expect(s->methods->line_forget(s, &user, SPAN("-2"), why, sizeof why));
+  cr_expect_eq(look(s, &user, 9, 0).count, 1, "no such message");
+  cr_expect(s->methods->line_forget(s, &group_chat, SPAN("-1"), why, sizeof why));
+  cr_expect_eq(look(s, &group_chat, 9, 0).count, 0);
+  say(s, &group_chat, 9, 120, 5, 0);
   cr_expect(s->methods->lines_drop(s, &group_chat, why, sizeof why));
   cr_expect_eq(look(s, &group_chat, 9, 0).count, 0);
   cr_expect_eq(look(s, &user, 9, 0).count, 1, "another chat of the same number stays");
