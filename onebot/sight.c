@@ -66,12 +66,23 @@ static bool read_segment(struct schema_json *r, struct ob_sight *s)
 static bool read_segments(struct schema_json *r, struct ob_sight *s)
 {
   enum schema_token token;
-  s->segments = true;
+  s->message = true;
   while ((token = schema_json_next(r)) != SCHEMA_JSON_ARRAY_END) {
     bool fine = token == SCHEMA_JSON_OBJECT ? read_segment(r, s) : schema_json_skip(r, token);
     if (!fine) return false;
   }
   return true;
+}
+
+/* A message as a CQ string: codes and escapes in front hide how its words begin. */
+static void look_at_string(struct span text, struct ob_sight *s)
+{
+  struct span words = span_trim(text);
+  s->message = true;
+  s->text = span_is_blank(text) ? SPAN("") : text;
+  s->at = span_starts(words, SPAN("[CQ:")) || span_starts(words, SPAN("&")) ||
+          (words.len > 0 && memchr(words.ptr, '[', words.len) &&
+           span_find(words, SPAN("[CQ:at")) < words.len);
 }
 
 /* The value of a key of the top level, of which token is the first. False: a fault. */
@@ -82,8 +93,10 @@ static bool read_member(struct schema_json *r, struct span key, enum schema_toke
   size_t from = r->at;
   if (!member) {
     s->has_status = s->has_status || span_eq(key, SPAN("status"));
-    bool message = token == SCHEMA_JSON_ARRAY && span_eq(key, SPAN("message"));
-    return message ? read_segments(r, s) : schema_json_skip(r, token);
+    bool message = span_eq(key, SPAN("message"));
+    if (message && token == SCHEMA_JSON_ARRAY) return read_segments(r, s);
+    if (message && token == SCHEMA_JSON_STRING) look_at_string(r->text, s);
+    return schema_json_skip(r, token);
   }
   *member = is_scalar(token) ? r->text : SPAN("");
   if (!schema_json_skip(r, token)) return false;

@@ -294,7 +294,7 @@ static bool must_read(const struct rg_gate *gate, const struct rg_account *accou
                       const struct ob_sight *s)
 {
   enum { TAP_MAX = 256 }; /* bytes of a number, maybe behind a name */
-  if (!s || !s->segments || !span_eq(s->post_type, SPAN("message"))) return true;
+  if (!s || !s->message || !span_eq(s->post_type, SPAN("message"))) return true;
   if (s->at || span_is(s->user_id, account->peer.self_id)) return true;
   bool private_chat = !span_eq(s->message_type, SPAN("group"));
   if (gate->agent && rg_agent_wants(gate->agent, account, private_chat ? SPAN("") : s->group_id))
