@@ -395,8 +395,12 @@ static void judge_document(struct rg_job *job)
 {
   enum schema_document_verdict verdict = SCHEMA_DOCUMENT_INVALID;
   struct schema_misfit misfit = { { NULL, 0 }, { NULL, 0 } };
-  enum schema_code code = schema_document_judge(job->wanted.tree, none, none, job->text,
-                                                &job->arena, &verdict, &misfit);
+  enum schema_code code = SCHEMA_OK;
+  if (job->wanted.tree)
+    code = schema_document_judge(job->wanted.tree, none, none, job->text, &job->arena, &verdict,
+                                 &misfit);
+  else
+    misfit.why = SPAN("the file of output_schema was not read");
   if (code == SCHEMA_OK && verdict == SCHEMA_DOCUMENT_OK)
     code = document_reply(job, job->text);
   else if (code == SCHEMA_OK)

@@ -22,6 +22,12 @@ def reply_input(row):
     return text("input")(row)
 
 
+def rich_input(row):
+    """Behind the byte that offers everything and has directives read."""
+    words = text("text")(row)
+    return None if words is None else b"\x11" + words
+
+
 DIALECTS = ["openai", "mistral", "anthropic", "gemini", "ollama"]
 
 
@@ -58,7 +64,7 @@ def answer(stream):
 SOURCES = {
     "json": [("replies", reply_input), ("plan", whole("reply")), ("event", whole("event"))],
     "reply": [("replies", reply_input)],
-    "verdict": [("replies", reply_input)],
+    "verdict": [("replies", reply_input), ("rich_output", rich_input)],
     "residue": [("replies", reply_input)],
     "directive": [("rich_output", text("text"))],
     "portable": [("response_schema", whole("schema"))],
