@@ -6,7 +6,6 @@
 
 #include "onebot/id.h"
 #include "plugin/memory.h"
-#include "plugin/picture.h"
 #include "plugin/preview.h"
 #include "plugin/question.h"
 
@@ -103,7 +102,7 @@ static void note(struct rg_agent *agent, struct rg_chat *chat, const struct rg_g
 {
   struct buf text, pictures;
   buf_init(&text, RG_TALK_LINE_MAX * 4);
-  buf_init(&pictures, RG_PICTURES_MAX * (RG_TALK_URL_MAX + 1));
+  buf_init(&pictures, RG_TALK_PICTURES_MAX * (RG_TALK_URL_MAX + 1));
   rg_talk_addresses(schema_tree_get(event->tree, "message"), &pictures);
   const struct schema_node *message = schema_tree_get(event->tree, "message");
   if (message && message->kind == SCHEMA_ARRAY)
@@ -115,7 +114,7 @@ static void note(struct rg_agent *agent, struct rg_chat *chat, const struct rg_g
                                      .message_id = event->message_id,
                                      .reply_to = event->reply_to,
                                      .text = span_trim(buf_span(&text)),
-                                     .pictures = pictures.failed ? SPAN("") : buf_span(&pictures) };
+                                     .pictures = buf_span(&pictures) };
   rg_memory_line(agent, chat, settings, &line);
   buf_done(&text);
   buf_done(&pictures);

@@ -7,7 +7,7 @@
 
 enum {
   RG_CHAT_BUCKETS = 256,
-  RG_CHATS_MAX = 4096, /* whose talk is kept; 0.4 MiB each at most, and a list of members */
+  RG_CHATS_MAX = 4096, /* whose talk is kept; 0.8 MiB each at most, and a list of members */
 };
 
 /* Tokens used on one day (UTC). Those of providers stand in a list by name. */

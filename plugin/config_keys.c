@@ -422,8 +422,9 @@ static const struct rg_key provider[] = {
     .help_en = "The key, best as ${VARIABLE}.", .help_zh = "密钥，最好写成 ${变量}。" },
   { .name = "api_key_file", .type = RG_KEY_PATH, .offset = AT_PROVIDER(api_key_file),
     .initial = "",
-    .help_en = "Instead: a file whose first line is the key.",
-    .help_zh = "或者：第一行是密钥的文件。" },
+    .help_en = "Instead: a file whose first line is the key. It is read for each question, so that a "
+               "token that is renewed there (gemini_vertex takes an access token) is used at once.",
+    .help_zh = "或者：第一行是密钥的文件，每次提问时读取；gemini_vertex 要写现成的访问令牌，定期更新。" },
   { .name = "model", .type = RG_KEY_TEXT, .offset = AT_PROVIDER(model), .initial = "",
     .example = "gpt-5-mini",
     .help_en = "The model's name there.", .help_zh = "模型名。" },

@@ -209,8 +209,10 @@ static bool is_address(struct span s)
 
 void rg_talk_addresses(const struct schema_node *message, struct buf *out)
 {
+  size_t count = 0;
   if (!message || message->kind != SCHEMA_ARRAY) return;
-  for (const struct schema_node *n = message->first; n; n = n->next) {
+  for (const struct schema_node *n = message->first; n && count < RG_TALK_PICTURES_MAX;
+       n = n->next) {
     const struct schema_node *data = schema_tree_get(n, "data");
     if (!span_is(schema_tree_string(schema_tree_get(n, "type")), "image")) continue;
     struct span url = schema_tree_string(schema_tree_get(data, "url"));
@@ -218,6 +220,7 @@ void rg_talk_addresses(const struct schema_node *message, struct buf *out)
     if (!is_address(url)) continue;
     buf_add(out, url);
     buf_add_char(out, '\n');
+    count++;
   }
 }
 

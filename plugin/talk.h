@@ -6,9 +6,10 @@
 #include "plugin/provider/provider.h"
 
 enum {
-  RG_TALK_MAX = 100,       /* lines; the most that agent.context allows */
-  RG_TALK_LINE_MAX = 4000, /* bytes of one; longer ones are cut */
-  RG_TALK_URL_MAX = 2000,  /* bytes of a picture's address; a longer one is no address of QQ's */
+  RG_TALK_MAX = 100,        /* lines; the most that agent.context allows */
+  RG_TALK_LINE_MAX = 4000,  /* bytes of one; longer ones are cut */
+  RG_TALK_PICTURES_MAX = 4, /* of one line; more are passed over */
+  RG_TALK_URL_MAX = 1000,   /* bytes of a picture's address; QQ's have 400 */
 };
 
 /* One message; unused spans are empty. */

@@ -307,6 +307,13 @@ Test(talk, pictures_are_remembered_by_their_addresses)
                    "{\"type\":\"image\"},7]",
                    &out, &arena),
       "http://h/a\nhttps://h/b\n"));
+  cr_expect(span_is(addresses_in("[{\"type\":\"image\",\"data\":{\"url\":\"http://h/1\"}},"
+                                 "{\"type\":\"image\",\"data\":{\"url\":\"http://h/2\"}},"
+                                 "{\"type\":\"image\",\"data\":{\"url\":\"http://h/3\"}},"
+                                 "{\"type\":\"image\",\"data\":{\"url\":\"http://h/4\"}},"
+                                 "{\"type\":\"image\",\"data\":{\"url\":\"http://h/5\"}}]",
+                                 &out, &arena),
+                    "http://h/1\nhttp://h/2\nhttp://h/3\nhttp://h/4\n"));
   const struct rg_talk_line two = { .sender_id = SPAN("5"),
                                     .message_id = SPAN("2"),
                                     .text = SPAN("[image]"),
