@@ -483,6 +483,18 @@ class AstrBot(unittest.IsolatedAsyncioTestCase):
             "before other handlers",
         )
 
+    async def test_an_older_astrbot_has_another_hook(self):
+        from astrbot.api.event import filter
+
+        self.assertEqual(self.module.Main.listen.hook[0], "on_platform_loaded")
+        newer = filter.on_platform_loaded
+        del filter.on_platform_loaded
+        try:
+            older = importlib.reload(self.module)
+            self.assertEqual(older.Main.listen.hook[0], "on_astrbot_loaded")
+        finally:
+            filter.on_platform_loaded = newer
+
     async def test_a_chain_that_may_go_stays(self):
         e = await self.judge(self.Plain("hi"))
         self.assertEqual([c.text for c in e.result.chain], ["hi"])

@@ -134,7 +134,7 @@ class Main(Star):
 
     # --- in ---
 
-    @filter.on_platform_loaded()
+    @ (getattr(filter, "on_platform_loaded", None) or filter.on_astrbot_loaded)()  # by its age
     async def listen(self):
         """To the connections there are: notices and heartbeats come to no handler of AstrBot."""
         manager = getattr(self.context, "platform_manager", None)

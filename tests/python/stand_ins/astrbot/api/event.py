@@ -23,6 +23,7 @@ def _mark(kind):
 
 filter = types.SimpleNamespace(
     on_decorating_result=_mark("on_decorating_result"),
+    on_astrbot_loaded=_mark("on_astrbot_loaded"),
     on_platform_loaded=_mark("on_platform_loaded"),
     event_message_type=_mark("event_message_type"),
     EventMessageType=types.SimpleNamespace(ALL="all"),
