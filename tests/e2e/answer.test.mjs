@@ -23,11 +23,13 @@ const answered = (s, text) => until(`the answer ${text}`, async () => (await min
 class Server {
   requests = [];
   scripts = [];
+  closed = 0; // connections that the other side gave up
   async start() {
     this.server = createServer((request, response) => {
       let body = '';
       request.on('data', (d) => { body += d; });
       request.on('end', () => {
+        response.on('close', () => { if (!response.writableEnded) this.closed++; });
         this.requests.push({ url: request.url, method: request.method, headers: request.headers, body });
         (this.scripts.shift() ?? this.always)(response);
       });
@@ -86,8 +88,10 @@ for (const [dialect, base] of [['openai', '/v1'], ['anthropic', ''], ['gemini', 
       music = await new Server().start();
       music.always = (r) => r.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ songs: [song] }));
       mock = new LLMock({ port: 0 });
+      mock.onMessage(/算了/, { content: words('好的') });
       mock.addFixture({ match: { predicate: (r) => JSON.stringify(r.messages.at(-1)).includes('186016') }, response: { content: share } });
       mock.onMessage(/放一首晴天/, { toolCalls: [{ name: 'search_music', arguments: JSON.stringify({ keyword: '晴天&limit=9' }) }] });
+      mock.onMessage(/慢慢找/, { toolCalls: [{ name: 'search_music', arguments: JSON.stringify({ keyword: '慢' }) }] });
       await mock.start();
       s = await Sandbox.start();
       run = await Run.start({ config: configuration(s, { dialect, base: mock.url + base, tools: musicTool(music.port), agent: '      tools: [search_music]\n' }), environment: { MUSIC_KEY: KEY } });
@@ -109,6 +113,15 @@ for (const [dialect, base] of [['openai', '/v1'], ['anthropic', ''], ['gemini', 
       assert.equal(music.requests.length, 1);
       assert.equal(music.requests[0].url, `/search?limit=1&q=${encodeURIComponent('晴天&limit=9')}`);
       assert.equal(music.requests[0].headers.authorization, `Bearer ${KEY}`);
+    });
+
+    test('a newer message ends the call that is waited for', async () => {
+      music.scripts = [() => {}];
+      await ask(s, '慢慢找');
+      await until('the call', () => music.requests.length === 2);
+      await ask(s, '算了');
+      await until('the connection to be closed', () => music.closed === 1, 1500);
+      await answered(s, '好的');
     });
   });
 }
