@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { LLMock } from '@copilotkit/aimock';
-import { MEMBER, Run, SELF, Sandbox, root, until } from '../lib/sandbox.mjs';
+import { MEMBER, OWNER, Run, SELF, Sandbox, root, until } from '../lib/sandbox.mjs';
 
 const KEY = 'sk-Z3Q-never-to-be-seen';
 const pause = (ms) => new Promise((r) => setTimeout(r, ms));
@@ -47,11 +47,12 @@ const calls = (...all) => ({ message: { content: null, tool_calls: all.map(([id,
 const begin = (model, ...scripts) => { model.requests = []; model.scripts = scripts.map(choice); };
 const asked = (model, i) => JSON.parse(model.requests[i].body);
 
-const configuration = (s, { base = '', dialect = 'openai', agent = '', group = '', tools = '' }) => `
+const configuration = (s, { base = '', dialect = 'openai', agent = '', group = '', tools = '', more = '' }) => `
+admins: [${OWNER}]
 endpoints:
   main: {connect: "ws://127.0.0.1:${s.port}", access_token: "${s.access_token}"}
 providers:
-  one: {dialect: ${dialect}, base_url: "${base}", api_key: "${KEY}", model: m}
+  one: {dialect: ${dialect}, base_url: "${base}", api_key: "${KEY}", model: m${more}}
 ${tools}
 groups:
   default:
@@ -282,6 +283,20 @@ describe('a group that wants documents', () => {
     const all = (await mine(s)).map(said);
     assert.ok(all.findIndex((t) => t === '我看看') >= 0 && all.findIndex((t) => t === '我看看') < all.findIndex((t) => t.includes(good)));
     await close(x);
+  });
+
+  test('unsupported: a form that is stated, and then cannot be', async () => {
+    const model = await new Server().start();
+    const s = await Sandbox.start();
+    const run = await Run.start({ config: configuration(s, { base: `http://127.0.0.1:${model.port}/v1`, dialect: 'vllm', more: ', structured_output: native', agent: '      tools: []\n', group: `    output: schema\n    output_schema: ${folder}/mood.json\n` }) });
+    await until('the connection', () => run.log.includes('ready'));
+    begin(model, good);
+    await s.say('/gate set agent.tools find_member', { as: OWNER });
+    await answered(s, 'agent.tools');
+    await ask(s, '1');
+    await until('the log', () => run.log.includes('held back, unsupported'));
+    assert.equal(model.requests.length, 0, 'nothing is asked');
+    await close({ model, s, run });
   });
 
   test('in the prompt: a fence is taken off', async () => {

@@ -467,9 +467,10 @@ Test(admin, what_other_parts_answer)
 Test(admin, a_groups_admins_have_their_limits)
 {
   static const char *const texts[] = {
-    "/gate set media.roots /",       "/gate show media.roots",    "/gate reset media.roots",
-    "/gate set privacy false",       "/gate set media.hosts a.b", "/gate set output_schema x",
-    "/gate set media.inspect false",
+    "/gate set media.roots /",       "/gate show media.roots",
+    "/gate reset media.roots",       "/gate set privacy false",
+    "/gate set media.hosts a.b",     "/gate set output_schema x",
+    "/gate set media.inspect false", "/gate set agent.tools get_message",
   };
   struct bot b;
   struct rg_admin_answer answer;
