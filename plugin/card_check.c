@@ -18,6 +18,9 @@ static void card_text_answered(void *ctx, const struct ob_answer *answer)
   if (o.kind == OB_SENT) {
     rg_step_arrived(c, job, o.message_id);
   } else {
+    /* nobody knows whether the card itself is there */
+    if (job->parts[job->step].card_doubtful)
+      o = (struct ob_outcome) { .kind = OB_UNKNOWN, .reason = "card" };
     rg_step_lost(c, job, o);
   }
   rg_delivery_advance(c);
@@ -37,17 +40,20 @@ bool rg_card_as_text(struct rg_conversation *c, struct rg_job *job)
   return true;
 }
 
+enum look { LOOK_SHOWN, LOOK_ABSENT, LOOK_FAILED };
+
 /* Whether get_msg's answer shows a card: a segment, or its CQ code. */
-static bool card_in(struct span json)
+static enum look card_in(struct span json)
 {
   static const char *const types[] = { "json", "music" };
-  bool found = false;
+  bool found = false, read = false;
   struct arena arena;
   struct schema_node *tree;
   arena_init(&arena, RG_ANSWER_ARENA_MAX);
   if (schema_tree_read(json, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL) == SCHEMA_OK) {
     const struct schema_node *message = schema_tree_get(schema_tree_get(tree, "data"), "message");
     struct span text = schema_tree_string(message);
+    read = message != NULL;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
       char code[16];
       snprintf(code, sizeof code, "[CQ:%s,", types[i]);
@@ -58,7 +64,7 @@ static bool card_in(struct span json)
     }
   }
   arena_done(&arena);
-  return found;
+  return found ? LOOK_SHOWN : read ? LOOK_ABSENT : LOOK_FAILED;
 }
 
 static void card_looked(void *ctx, const struct ob_answer *answer)
@@ -66,9 +72,12 @@ static void card_looked(void *ctx, const struct ob_answer *answer)
   struct rg_conversation *c = ctx;
   struct rg_job *job = c->head;
   c->calling = false;
-  bool shown = answer->kind == OB_ANSWER_RESPONSE && card_in(answer->json);
-  rg_account_card_seen(c->account, shown);
-  if (shown || !rg_card_as_text(c, job)) {
+  enum look look = answer->kind == OB_ANSWER_RESPONSE ? card_in(answer->json) : LOOK_FAILED;
+  /* where the connection ended meanwhile, its receipt is all that is known, and a text might double it */
+  bool ended = answer->kind != OB_ANSWER_RESPONSE && answer->kind != OB_ANSWER_TIMEOUT;
+  if (!ended) rg_account_card_seen(c->account, look == LOOK_SHOWN);
+  job->parts[job->step].card_doubtful = look == LOOK_FAILED;
+  if (look == LOOK_SHOWN || ended || !rg_card_as_text(c, job)) {
     rg_step_arrived(c, job, job->parts[job->step].message_id);
     rg_delivery_advance(c);
   }

@@ -129,8 +129,10 @@ static bool is_own(const struct rg_job *job, const struct schema_node *message)
   return span_is(id, job->peer.self_id);
 }
 
-/* Looks for the send in a history; its id goes into the job. *covers: the history reaches back to
- * before the send, so that what is not in it is not in the chat. False: this is no history. */
+/* Looks for the send in a history; its id goes into the job. What stands before another send of ours,
+ * or before the message that is answered, was said earlier: a chat's sends go one behind the other, and
+ * histories give the oldest first. *covers: the history reaches back to before the send, so that what
+ * is not in it is not in the chat. False: this is no history. */
 static bool history_read(const struct rg_conversation *c, struct rg_job *job, struct span json,
                          struct arena *arena, bool *covers)
 {
@@ -139,17 +141,24 @@ static bool history_read(const struct rg_conversation *c, struct rg_job *job, st
   const struct schema_node *messages = schema_tree_get(schema_tree_get(tree, "data"), "messages");
   if (!messages || messages->kind != SCHEMA_ARRAY) return false;
   const int64_t since = job->framed_ms / 1000 - CLOCKS_APART_S;
+  struct span found = { NULL, 0 };
   bool timed = true;
   *covers = messages->count < ASK_COUNT;
   for (const struct schema_node *m = messages->first; m; m = m->next) {
     int64_t t = time_of(m);
     timed = timed && t > 0;
     if (t < since) *covers = true;
-    if (t < since || !is_own(job, m)) continue;
     struct span id = ob_id_of(schema_tree_get(m, "message_id"));
-    if (id.len == 0 || is_another(c, job, id)) continue;
-    if (!says_the_same(job->plan.steps[job->step].params, schema_tree_get(m, "message"))) continue;
-    job->echoed_id = arena_copy(&job->arena, id);
+    if (id.len == 0) continue;
+    if (span_eq(id, job->message_id) || (is_own(job, m) && is_another(c, job, id))) {
+      found.len = 0;
+      continue;
+    }
+    if (t < since || found.len > 0 || !is_own(job, m)) continue;
+    if (says_the_same(job->plan.steps[job->step].params, schema_tree_get(m, "message"))) found = id;
+  }
+  if (found.len > 0) {
+    job->echoed_id = arena_copy(&job->arena, found);
     return true;
   }
   *covers = *covers && timed;

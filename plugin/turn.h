@@ -49,6 +49,7 @@ struct rg_part {
   enum ob_outcome_kind outcome; /* RG_PART_UNSENT: as far as it is known */
   const char *reason;           /* RG_PART_UNSENT: a word */
   bool card_fell_back;          /* the card was not shown, its text form was sent in its place */
+  bool card_doubtful;           /* it was accepted, and a look at it failed */
 };
 
 struct rg_job_input {
