@@ -168,7 +168,10 @@ static void call_off(struct rg_job *job, const char *why)
 {
   rg_step_stop(job, why);
   job->cancelled = true;
-  if (!is_out(job)) finish(job);
+  if (is_out(job))
+    rg_journal_called_off(job->conversation->account->gate->journal, job);
+  else
+    finish(job);
 }
 
 /* --- the verdict, where it is made or asked for here --- */

@@ -857,6 +857,7 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *ret)
   for (int i = 0; i < RG_ENDING_COUNT; i++) write_number(&w, rg_ending_word(i), gate->endings[i]);
   write_number(&w, "events", gate->events);
   write_number(&w, "conversations", gate->conversations.count);
+  schema_write_pair(&w, "journal", span_of(rg_journal_state(gate->journal)));
   schema_write_key(&w, SPAN("endpoints"));
   schema_write_array(&w);
   for (size_t i = 0; i < gate->account_count; i++) {

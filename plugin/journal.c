@@ -59,6 +59,15 @@ bool rg_journal_knows(struct rg_journal *j, uint64_t ticket, struct span message
   return j && j->o.store->methods->sent_near(j->o.store, ticket, message_id);
 }
 
+const char *rg_journal_state(struct rg_journal *j)
+{
+  if (!j) return "off";
+  pthread_mutex_lock(&j->mu);
+  bool failing = j->failing;
+  pthread_mutex_unlock(&j->mu);
+  return failing ? "failing" : "on";
+}
+
 /* ---- trouble ---- */
 
 /* Notes how a write went and says so where that is news. Returns fine. */
@@ -259,6 +268,15 @@ bool rg_journal_settled(struct rg_journal *j, struct rg_job *job, size_t n)
   };
   step_write(j, job, n, &step); /* where that failed, the next step is not begun either */
   return true;
+}
+
+void rg_journal_called_off(struct rg_journal *j, struct rg_job *job)
+{
+  char why[WHY_MAX] = "";
+  if (!j || !job->journaled) return;
+  bool fine =
+      wrote(j, j->o.store->methods->turn_stop(j->o.store, job->ticket, why, sizeof why), why);
+  if (!fine) stale(j, job, true);
 }
 
 void rg_journal_ended(struct rg_journal *j, struct rg_job *job, const char *result)

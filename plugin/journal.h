@@ -53,8 +53,12 @@ void rg_journal_answered(struct rg_journal *j, struct rg_job *job, struct span m
 bool rg_journal_settled(struct rg_journal *j, struct rg_job *job, size_t step);
 /* It did not reach the wire after all. */
 void rg_journal_unframed(struct rg_journal *j, struct rg_job *job);
+/* The job was called off while it is elsewhere: nothing more of it is to be sent, by any process. */
+void rg_journal_called_off(struct rg_journal *j, struct rg_job *job);
 /* The job has its result. */
 void rg_journal_ended(struct rg_journal *j, struct rg_job *job, const char *result);
+/* "off", "on" or "failing": the last write went wrong. Any thread. */
+const char *rg_journal_state(struct rg_journal *j);
 /* Whether a message id is that of another send, of a turn near that ticket. */
 bool rg_journal_knows(struct rg_journal *j, uint64_t ticket, struct span message_id);
 

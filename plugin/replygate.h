@@ -43,7 +43,7 @@ enum rg_result {
   RG_ENOMEM = -3,
   RG_EBUSY = -4,   /* too much is waiting already; submit later */
   RG_ENOTYET = -5, /* this build has no such function yet */
-  RG_ESYSTEM = -6, /* a thread or file could not be had; why says which */
+  RG_ESYSTEM = -6, /* a thread or file could not be had; why, or of submit the log, says which */
   RG_ETOOBIG = -7, /* a text above 64 MiB */
 };
 
@@ -144,8 +144,9 @@ struct rg_api {
    * what they began with. */
   int32_t (*reload)(struct rg_gate *gate, char *why, size_t cap);
   /* {"version","submitted","waiting", a count for each result of on_result, "events",
-   * "conversations","endpoints":[{"name","state","profile","version","self_id"}]}; state: down |
-   * open | ready | offline | refused. */
+   * "conversations","journal","endpoints":[{"name","state","profile","version","self_id"}]};
+   * journal: off | on | failing (it cannot be written); state: down | open | ready | offline |
+   * refused. */
   int32_t (*stats)(struct rg_gate *gate, struct rg_buf *json);
   void (*release)(struct rg_buf *buf); /* empties *buf; NULL and empty allowed */
   /* Ends every turn as cancelled and joins. NULL allowed. */

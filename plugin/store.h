@@ -104,6 +104,8 @@ struct rg_store_methods {
   /* Step n of a turn is in another state; params are replaced where they are not empty. */
   bool (*step_put)(struct rg_store *s, uint64_t ticket, size_t n, const struct rg_stored_step *step,
                    char *why, size_t cap);
+  /* Nothing of a turn is to be sent any more; its result is still to come. */
+  bool (*turn_stop)(struct rg_store *s, uint64_t ticket, char *why, size_t cap);
   /* A turn has its result (a word). Of its steps states and ids stay, no text; turns that ended
    * before it are dropped by age and number. */
   bool (*turn_end)(struct rg_store *s, const struct rg_stored_turn *t, const char *result,

@@ -361,6 +361,19 @@ bool rg_sqlite_step_put(struct rg_store *store, uint64_t ticket, size_t n,
   return fine;
 }
 
+bool rg_sqlite_turn_stop(struct rg_store *store, uint64_t ticket, char *why, size_t cap)
+{
+  struct rg_sqlite *s = of(store);
+  pthread_mutex_lock(&s->mu);
+  bool fine = rg_sqlite_need(s, why, cap);
+  if (fine) {
+    sqlite3_stmt *q = s->prepared[RG_SQL_TURN_STOP];
+    fine = rg_sqlite_step(s, q, bind_number(q, 1, (int64_t)ticket), why, cap);
+  }
+  pthread_mutex_unlock(&s->mu);
+  return fine;
+}
+
 /* Drops turns with a result that are too old or too many. */
 static bool drop_old(struct rg_sqlite *s, uint64_t ticket, char *why, size_t cap)
 {

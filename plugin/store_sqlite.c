@@ -97,6 +97,7 @@ static const char *const statements[RG_SQL_COUNT] = {
   [RG_SQL_STEP_END] = "UPDATE step SET state = ?3, at = ?4, message_id = ?5, params = x'',"
                       " card_text = x'' WHERE ticket = ?1 AND n = ?2",
   [RG_SQL_STEPS_CLEAR] = "UPDATE step SET params = x'', card_text = x'' WHERE ticket = ?1",
+  [RG_SQL_TURN_STOP] = "UPDATE turn SET text = x'', kept = 0 WHERE ticket = ?1",
   [RG_SQL_TURN_END] = "UPDATE turn SET text = x'', schema = x'', kept = 0, result = ?2, ended = ?3"
                       " WHERE ticket = ?1",
   [RG_SQL_STEPS_DROP] = "DELETE FROM step WHERE ticket IN (" OLD ")",
@@ -315,6 +316,7 @@ static const struct rg_store_methods methods = {
   .turn_each = rg_sqlite_turn_each,
   .turn_put = rg_sqlite_turn_put,
   .step_put = rg_sqlite_step_put,
+  .turn_stop = rg_sqlite_turn_stop,
   .turn_end = rg_sqlite_turn_end,
   .sent_near = rg_sqlite_sent_near,
   .journal_trust = rg_sqlite_trust,

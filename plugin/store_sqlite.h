@@ -32,6 +32,7 @@ enum rg_sql {
   RG_SQL_STEP_FORM,
   RG_SQL_STEP_END,
   RG_SQL_STEPS_CLEAR,
+  RG_SQL_TURN_STOP,
   RG_SQL_TURN_END,
   RG_SQL_STEPS_DROP,
   RG_SQL_TURNS_DROP,
@@ -87,6 +88,7 @@ bool rg_sqlite_turn_each(struct rg_store *s, rg_stored_turn_fn *each, void *ctx,
 bool rg_sqlite_turn_put(struct rg_store *s, const struct rg_stored_turn *t, char *why, size_t cap);
 bool rg_sqlite_step_put(struct rg_store *s, uint64_t ticket, size_t n,
                         const struct rg_stored_step *step, char *why, size_t cap);
+bool rg_sqlite_turn_stop(struct rg_store *s, uint64_t ticket, char *why, size_t cap);
 bool rg_sqlite_turn_end(struct rg_store *s, const struct rg_stored_turn *t, const char *result,
                         char *why, size_t cap);
 bool rg_sqlite_sent_near(struct rg_store *s, uint64_t ticket, struct span message_id);

@@ -38,6 +38,8 @@ static const struct rg_timing fast = {
   .notify = 60000,
 };
 
+static unsigned send_ms = 300; /* a test may wait longer: each is a process of its own */
+
 static int64_t now_ms(void)
 {
   struct timespec t;
@@ -67,7 +69,9 @@ static int32_t gate_try(struct stage *s, const char *rest, char *why, size_t cap
   stage_config(s, "", rest);
   struct rg_bytes path = { s->config, strlen(s->config) };
   s->gate = NULL;
-  return rg_gate_open_timed(&host, path, &fast, &s->gate, why, cap);
+  struct rg_timing timing = fast;
+  timing.send = send_ms;
+  return rg_gate_open_timed(&host, path, &timing, &s->gate, why, cap);
 }
 
 static void gate_start(struct stage *s, const char *rest)
@@ -558,6 +562,10 @@ Test(journal, a_result_leaves_no_words_and_nobody_else_may_read)
   cr_expect_eq(number(&s, "SELECT sum(length(params)) FROM step"), 0);
   cr_expect_eq(number(&s, "SELECT count(*) FROM step WHERE state = 3 AND message_id <> ''"), 2);
   cr_expect_eq(number(&s, "SELECT result = 'delivered' FROM turn"), 1);
+  struct rg_buf stats;
+  cr_assert_eq(rg_gate_stats(s.gate, &stats), RG_OK);
+  cr_expect(memmem(stats.ptr, stats.len, "\"journal\":\"on\"", 14));
+  rg_gate_release(&stats);
   stage_close(&s);
 }
 
@@ -763,6 +771,31 @@ Test(journal, off_keeps_nothing)
   uint64_t ticket = stage_submit(&s, "123", REPLY(TEXT("one")));
   cr_expect(strstr(keeper_result_of(s.keeper, ticket, LONG_MS), "\"delivered\""));
   cr_expect_neq(access(db_path(&s), F_OK), 0, "no file is made");
+  stage_close(&s);
+}
+
+static struct bot_answer nothing(struct bot *b, const struct bot_call *call)
+{
+  (void)b;
+  (void)call;
+  return (struct bot_answer) { .kind = BOT_SILENT };
+}
+
+Test(journal, what_was_called_off_is_not_sent_by_the_next_process_either)
+{
+  struct stage s;
+  stage_prepare(&s);
+  s.bot->answer = nothing;
+  send_ms = 3000;
+  gate_start(&s, FAST);
+  stage_ready(&s);
+  uint64_t ticket = stage_submit(&s, "123", REPLY(TEXT("one") "," TEXT("two")));
+  cr_assert(bot_called(s.bot, 1, LONG_MS));
+  cr_expect_eq(number(&s, "SELECT kept FROM turn"), 1);
+  cr_expect_eq(rg_gate_cancel(s.gate, ticket), RG_OK);
+  for (int i = 0; i < 100 && number(&s, "SELECT kept FROM turn") != 0; i++) usleep(2000);
+  cr_expect_eq(number(&s, "SELECT kept = 0 AND result IS NULL FROM turn"), 1, "before its result");
+  cr_expect(strstr(keeper_result_of(s.keeper, ticket, LONG_MS), "\"cancelled\""));
   stage_close(&s);
 }
 
