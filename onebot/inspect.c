@@ -157,7 +157,7 @@ static bool has_roles(struct schema_json *r)
 static bool is_reply_object(struct span text, struct arena *arena, size_t *retend)
 {
   struct schema_json r;
-  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_LENIENT);
+  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY);
   bool found = false;
   for (enum schema_token t = schema_json_next(&r); !found; t = schema_json_next(&r)) {
     if (t == SCHEMA_JSON_ERROR || t == SCHEMA_JSON_END) break;

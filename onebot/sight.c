@@ -115,7 +115,7 @@ bool ob_sight_read(struct span frame, struct arena *arena, struct ob_sight *ret,
 {
   struct schema_json r;
   *ret = (struct ob_sight) { .text = SPAN("") };
-  schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT);
   enum schema_token token = schema_json_next(&r);
   if (token == SCHEMA_JSON_OBJECT) {
     while ((token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {

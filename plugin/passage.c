@@ -190,7 +190,7 @@ static void answer_theirs(struct rg_passage *p, const struct ob_answer *answer)
 static struct span message_id_of(struct span data, struct arena *arena)
 {
   struct schema_json r;
-  schema_json_init(&r, data, arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, data, arena, SCHEMA_DEPTH_EVENT);
   enum schema_token token = schema_json_next(&r);
   while (token == SCHEMA_JSON_OBJECT || token == SCHEMA_JSON_KEY) {
     bool is_id = token == SCHEMA_JSON_KEY && span_eq(r.text, SPAN("message_id"));
@@ -472,7 +472,7 @@ static struct look look_at(struct span frame, struct arena *arena)
 {
   struct look l = { .fine = false };
   struct schema_json r;
-  schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT);
   enum schema_token token = schema_json_next(&r);
   l.object = token == SCHEMA_JSON_OBJECT;
   while (l.object && (token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {

@@ -14,7 +14,7 @@ static enum schema_code read_strictly(const struct schema_answer_search *search,
                                       struct schema_answer *ret)
 {
   struct schema_json reader;
-  schema_json_init(&reader, text, search->arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  schema_json_init(&reader, text, search->arena, SCHEMA_DEPTH_REPLY);
   enum schema_code code = schema_reply_read_from(search->offer, &reader, OPTIONS, &ret->reply,
                                                  &ret->notes, &ret->error);
   ret->begin = 0;
@@ -272,7 +272,7 @@ static size_t pass_object(struct search *s)
 {
   struct schema_json reader;
   struct span rest = { s->text.ptr + s->at, s->text.len - s->at };
-  schema_json_init(&reader, rest, s->with->arena, SCHEMA_DEPTH_SCHEMA, SCHEMA_JSON_STRICT);
+  schema_json_init(&reader, rest, s->with->arena, SCHEMA_DEPTH_SCHEMA);
   enum schema_token token = schema_json_next(&reader);
   bool root_key = false;
   while (token != SCHEMA_JSON_ERROR && reader.depth > 0) {
@@ -356,7 +356,7 @@ static size_t find_key(struct span text, const char *word)
 static bool is_one_value(struct span text, struct arena *arena)
 {
   struct schema_json reader;
-  schema_json_init(&reader, text, arena, SCHEMA_DEPTH_SCHEMA, SCHEMA_JSON_STRICT);
+  schema_json_init(&reader, text, arena, SCHEMA_DEPTH_SCHEMA);
   if (!schema_json_skip(&reader, schema_json_next(&reader))) return false;
   return schema_json_next(&reader) == SCHEMA_JSON_END;
 }

@@ -15,7 +15,7 @@ enum state {
 };
 
 void schema_json_init(struct schema_json *r, struct span text, struct arena *arena,
-                      unsigned depth_max, enum schema_json_mode mode)
+                      unsigned depth_max)
 {
   assert(depth_max <= SCHEMA_DEPTH_SCHEMA);
   /* member by member: the path of the error and the bits of containers need no clearing, and a
@@ -33,7 +33,6 @@ void schema_json_init(struct schema_json *r, struct span text, struct arena *are
   r->end = r->begin + text.len;
   r->arena = arena;
   r->depth_max = depth_max;
-  r->mode = mode;
   r->state = BEFORE_VALUE;
 }
 

@@ -1,7 +1,9 @@
 /* json: THE reader. Every JSON text that enters the program is read by this pull reader, token by
  * token, without a tree: RFC 8259 with what it leaves open decided: depth bounded, UTF-8 checked,
- * surrogates paired, keys unique, numbers kept as their text. What is to be read more leniently is
- * first written out as strict JSON (lenient.h). */
+ * surrogates paired, keys unique, numbers kept as their text. It has no lenient mode: what it has
+ * refused is written out as strict JSON, each repair noted with its byte (lenient.h), and read once
+ * more. So a bracket can be tried in a text whose strings are told from the rest by one rule, every
+ * repaired reply has passed the same code as a sound one, and this pays nothing for leniency. */
 #ifndef SCHEMA_JSON_H
 #define SCHEMA_JSON_H
 
@@ -29,14 +31,12 @@ enum {
   SCHEMA_DEPTH_SCHEMA = 512, /* JSON Schemas and eval lines, which hold other documents */
 };
 
-enum schema_json_mode { SCHEMA_JSON_STRICT, SCHEMA_JSON_LENIENT };
-
 struct schema_keys;
 
 /* One reading. Members are read-only for callers; those below the line are the reader's own. */
 struct schema_json {
   struct span text;          /* of the last KEY, STRING (decoded) or NUMBER (as written) */
-  bool controls;             /* strict: the last string holds control characters beyond \t and \n */
+  bool controls;             /* the last string holds control characters beyond \t and \n */
   size_t at;                 /* byte where the last token begins */
   struct schema_error error; /* after SCHEMA_JSON_ERROR; path is left empty */
   unsigned depth;            /* open objects and arrays */
@@ -44,7 +44,6 @@ struct schema_json {
   const char *begin, *next, *end;
   struct arena *arena; /* decoded strings that differ from their bytes, sets of seen keys */
   unsigned depth_max;
-  enum schema_json_mode mode;
   int state;                      /* what may come next, see json.c */
   struct schema_keys *outer_keys; /* of the outermost object; further in by their links */
   struct schema_keys *keys;       /* of the innermost open object */
@@ -54,7 +53,7 @@ struct schema_json {
 /* Begins to read text, which must stay while tokens are used. depth_max at most
  * SCHEMA_DEPTH_SCHEMA. What tokens point to lives in text and in arena. */
 void schema_json_init(struct schema_json *r, struct span text, struct arena *arena,
-                      unsigned depth_max, enum schema_json_mode mode);
+                      unsigned depth_max);
 /* The next token. Errors: SCHEMA_ETRUNCATED where the text ends before its value (at is then its
  * length; an empty text too), else the code of the fault and its first byte. After ERROR and END
  * the same is returned again. */

@@ -171,7 +171,7 @@ static bool take_nested(struct polishing *p, struct span text, bool *rettaken)
   if (!looks_nested(inner)) return true;
   struct schema_json reader;
   struct schema_reply reply;
-  schema_json_init(&reader, inner, p->arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  schema_json_init(&reader, inner, p->arena, SCHEMA_DEPTH_REPLY);
   enum schema_code code = schema_reply_read_from(
       p->offer, &reader, SCHEMA_REPLY_LEGACY | SCHEMA_REPLY_INTEGERS, &reply, NULL, p->reterr);
   if (code != SCHEMA_OK || schema_json_next(&reader) != SCHEMA_JSON_END || p->nested == NESTED_MAX)

@@ -814,7 +814,7 @@ static enum schema_code read_all(const struct schema_offer *offer, struct span t
 {
   struct schema_json r;
   struct schema_reply reply;
-  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY);
   enum schema_code rc = schema_reply_read_from(offer, &r, options, &reply, notes, reterr);
   if (rc) return rc;
   if (schema_json_next(&r) != SCHEMA_JSON_END)

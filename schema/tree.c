@@ -38,7 +38,7 @@ enum schema_code schema_tree_read(struct span text, unsigned depth_max, struct a
                                   struct schema_node **ret, struct schema_error *reterr)
 {
   struct schema_json r;
-  schema_json_init(&r, text, arena, depth_max, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, text, arena, depth_max);
   struct growing open[SCHEMA_DEPTH_SCHEMA + 1];
   struct schema_node *root = NULL;
   struct span key = { NULL, 0 };

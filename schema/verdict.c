@@ -148,7 +148,7 @@ static bool has_call_in_strings(struct judging *j, struct span text, struct span
   *rettail = text;
   if (!begin) return false;
   struct span json = { begin, (size_t)(text.ptr + text.len - begin) };
-  schema_json_init(&reader, json, j->arena, SCHEMA_DEPTH_SCHEMA, SCHEMA_JSON_STRICT);
+  schema_json_init(&reader, json, j->arena, SCHEMA_DEPTH_SCHEMA);
   while (next_string(&reader))
     if (schema_glance(reader.text) & SCHEMA_GLANCE_MARKUP &&
         schema_residue_tool_call(reader.text, NULL))
@@ -162,7 +162,7 @@ static bool has_call_in_strings(struct judging *j, struct span text, struct span
 static bool has_plain_strings(struct judging *j, struct span text)
 {
   struct schema_json reader;
-  schema_json_init(&reader, text, j->arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  schema_json_init(&reader, text, j->arena, SCHEMA_DEPTH_REPLY);
   while (next_string(&reader))
     if (schema_glance(reader.text) & SCHEMA_GLANCE_MARKUP) return false;
   struct span tail = rest_of(&reader, text);
@@ -521,7 +521,7 @@ static bool judge_strictly(struct judging *j, struct span text)
   struct schema_json reader;
   struct schema_reply reply;
   struct schema_reply_notes notes;
-  schema_json_init(&reader, text, j->arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  schema_json_init(&reader, text, j->arena, SCHEMA_DEPTH_REPLY);
   if (schema_reply_read_from(j->offer, &reader, 0, &reply, &notes, NULL) != SCHEMA_OK) return false;
   if (schema_json_next(&reader) != SCHEMA_JSON_END) return false;
   if (notes.reaction_ignored) schema_repairs_add(&j->repairs, SCHEMA_FIX_REACTION_IGNORED, 0);

@@ -14,7 +14,7 @@ static struct span tokens_of(struct arena *arena, struct span text, unsigned dep
   struct buf out;
   enum schema_token token;
   buf_init(&out, 1 << 24);
-  schema_json_init(&r, text, arena, depth_max, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, text, arena, depth_max);
   do {
     token = schema_json_next(&r);
     buf_add_char(&out, token == SCHEMA_JSON_TRUE ? 't' : letters[token]);
@@ -227,7 +227,7 @@ Test(json, plain_strings_are_not_copied)
   struct arena arena;
   struct schema_json r;
   arena_init(&arena, ARENA_MAX);
-  schema_json_init(&r, span_of(text), &arena, 4, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, span_of(text), &arena, 4);
   schema_json_next(&r);
   cr_assert_eq(schema_json_next(&r), SCHEMA_JSON_STRING);
   cr_expect_eq(r.text.ptr, text + 2);
@@ -245,7 +245,7 @@ Test(json, offsets_cut_out_raw_values)
     struct schema_json r;
     arena_init(&arena, ARENA_MAX);
     struct span text = arena_printf(&arena, "{\"k\" :  %s  , \"l\":0}", raws[i]);
-    schema_json_init(&r, text, &arena, 8, SCHEMA_JSON_STRICT);
+    schema_json_init(&r, text, &arena, 8);
     schema_json_next(&r);
     schema_json_next(&r);
     enum schema_token first = schema_json_next(&r);
@@ -274,7 +274,7 @@ Test(json, skipping_judges_all_the_same)
     struct arena arena;
     struct schema_json r;
     arena_init(&arena, ARENA_MAX);
-    schema_json_init(&r, span_of(rows[i].in), &arena, 8, SCHEMA_JSON_STRICT);
+    schema_json_init(&r, span_of(rows[i].in), &arena, 8);
     schema_json_next(&r);
     cr_expect_eq(schema_json_skip(&r, schema_json_next(&r)), rows[i].ok, "row %zu", i);
     cr_expect_eq(r.error.at, rows[i].at, "row %zu: %zu", i, r.error.at);
@@ -343,7 +343,7 @@ Test(json, memory_may_run_out)
     bool ok = false;
     for (size_t max = 0; max < 1 << 14 && !ok; max += 16) {
       arena_init(&arena, max);
-      schema_json_init(&r, span_of(texts[i]), &arena, 4, SCHEMA_JSON_STRICT);
+      schema_json_init(&r, span_of(texts[i]), &arena, 4);
       enum schema_token token;
       while ((token = schema_json_next(&r)) > SCHEMA_JSON_END)
         ;

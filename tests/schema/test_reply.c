@@ -335,7 +335,7 @@ Test(reply, notes_tell_what_was_let_pass)
     struct schema_reply reply;
     struct schema_reply_notes notes;
     arena_init(&arena, SCHEMA_REPLY_ARENA_MAX);
-    schema_json_init(&r, span_of(rows[i].in), &arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+    schema_json_init(&r, span_of(rows[i].in), &arena, SCHEMA_DEPTH_REPLY);
     enum schema_code rc = schema_reply_read_from(
         rows[i].offer, &r, SCHEMA_REPLY_LEGACY | SCHEMA_REPLY_INTEGERS, &reply, &notes, NULL);
     cr_expect_eq(rc, rows[i].code, "row %zu: %s", i, schema_code_word(rc));
@@ -355,7 +355,7 @@ Test(reply, the_reader_stays_behind_the_root)
   struct schema_reply reply;
   struct span text = SPAN("{\"messages\":[]} and more");
   arena_init(&arena, SCHEMA_REPLY_ARENA_MAX);
-  schema_json_init(&r, text, &arena, SCHEMA_DEPTH_REPLY, SCHEMA_JSON_STRICT);
+  schema_json_init(&r, text, &arena, SCHEMA_DEPTH_REPLY);
   cr_assert_eq(schema_reply_read_from(&plain, &r, 0, &reply, NULL, NULL), SCHEMA_OK);
   cr_expect_eq(schema_json_offset(&r), 15);
   cr_expect_eq(schema_json_next(&r), SCHEMA_JSON_ERROR);
