@@ -770,6 +770,8 @@ static void read_root(struct loader *l, const struct rg_yaml *root)
   read_frameworks(l);
   check_relay(l, root);
   check_agents(l, &l->groups);
+  for (size_t i = 0; i < l->c->endpoint_count; i++)
+    if (l->c->endpoints[i].groups) check_agents(l, l->c->endpoints[i].groups); /* still layers */
   const struct rg_yaml *endpoints = key_in(root, "endpoints");
   if (l->c->endpoint_count > 0) check_listeners(l, endpoints->next);
 }

@@ -671,6 +671,8 @@ Test(config, tools_are_checked)
           "q: {type: object, properties: {}, required: [], additionalProperties: false}"),
       7, 10, "tools.t.url", "method: post" },
     { DEFAULT "    agent: {tools: [find_member, search]}\n", 6, 34, "agent.tools", "no tool" },
+    { MAIN "    groups: {5: {agent: {tools: [search]}}}\n", 4, 34,
+      "endpoints.main.groups.5.agent.tools", "no tool" },
     { MAIN "description: x\n", 4, 1, "description", "under tools.NAME" },
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
