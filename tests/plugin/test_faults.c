@@ -552,6 +552,29 @@ Test(faults, behind_a_card)
   run("llbot", LAST, CARD);
 }
 
+/* The first send is there and stays unknown, since the history is not given; the second has the same
+ * words and is lost, and the history shows the first. */
+Test(faults, an_earlier_unknown_send_is_not_taken_for_a_later_one)
+{
+  struct field *f = calloc(1, sizeof *f);
+  struct cell *c = &f->cells[0];
+  const char *results[2];
+  field_open(f, "napcat", false);
+  c->same = true;
+  lay(c, "get_group_msg_history", 0, "\"kind\":\"refuse\",\"retcode\":1200,\"text\":\"no\"");
+  for (unsigned reply = 0; reply < 2; reply++) {
+    ask(c, reply);
+    lay(c, "send_group_msg", 0,
+        reply == 0 ? "\"kind\":\"silent\"" : "\"kind\":\"silent\",\"delivered\":false");
+    results[reply] = keeper_result_of(f->keeper, answer(f, c, reply), LONG_MS);
+    cr_expect(results[reply] && strstr(results[reply], "\"result\":\"failed\"") &&
+                  strstr(results[reply], "\"outcome\":\"unknown\""),
+              "reply %u: %s", reply, results[reply]);
+  }
+  field_close(f);
+  free(f);
+}
+
 /* --- by chance --- */
 
 static uint32_t draw(uint32_t *random, uint32_t n)
