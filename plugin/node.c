@@ -631,6 +631,9 @@ static const struct {
   { "check", call_check },       { "stats", call_stats },         { "version", call_version },
 };
 
+/* the header defines it without declaring it */
+NAPI_MODULE_EXPORT int32_t NODE_API_MODULE_GET_API_VERSION(void);
+
 NAPI_MODULE_INIT()
 {
   struct addon *addon = calloc(1, sizeof *addon);
