@@ -6,57 +6,25 @@
 
 #include "onebot/id.h"
 #include "plugin/config_address.h"
-#include "plugin/config_layers.h"
+#include "plugin/config_check.h"
 #include "plugin/provider/provider.h"
-#include "plugin/tool_url.h"
 
 enum {
-  FAULTS_MAX = 100,             /* more are of no use to anyone */
   NAME_SHOWN_MAX = 80,          /* bytes of a key that a fault repeats */
-  NOT_BUILT_MAX = 50,           /* entries of the list for `run` */
   TREE_MAX = 512 * 1024 * 1024, /* an 8 MiB file of one-byte values, 100 bytes a node, at most */
   CONFIG_MAX = 256 * 1024 * 1024
-};
-
-struct loader {
-  struct rg_config *c;
-  struct rg_reading r;
-  struct arena *notes; /* the caller's: what faults say */
-  struct arena tree;   /* of the reading only */
-  struct rg_config_fault faults[FAULTS_MAX];
-  size_t fault_count;
-  struct span not_built[NOT_BUILT_MAX];
-  size_t not_built_count;
-  /* what a key has where the file does not name it, for each scope */
-  struct rg_config top;
-  struct rg_endpoint endpoint;
-  struct rg_group group;
-  struct rg_provider provider;
-  struct rg_http_tool tool;
-  struct rg_framework framework;
-  struct rg_layers groups;          /* of the file */
-  const struct rg_yaml *frameworks; /* relay.connect, to look at when endpoints are known */
-};
-
-/* One mapping being read: whose keys, into what. */
-struct mapping {
-  enum rg_scope scope;
-  void *base;
-  struct span path; /* "" at the top */
-  uint64_t set, bad;
-  bool unknown; /* some key was none: what is missing may only be mistyped */
 };
 
 /* ---- faults ---- */
 
 static void on_fault(void *ctx, struct rg_text_place place, struct span what)
 {
-  struct loader *l = ctx;
+  struct rg_loader *l = ctx;
   for (size_t i = 0; i < l->fault_count; i++) {
     const struct rg_config_fault *f = &l->faults[i];
     if (f->line == place.line && f->column == place.column && span_eq(f->what, what)) return;
   }
-  if (l->fault_count == FAULTS_MAX) return;
+  if (l->fault_count == RG_FAULTS_MAX) return;
   struct span copy = arena_copy(l->notes, what);
   if (!copy.ptr) copy = SPAN("a fault, and no memory to say which");
   l->faults[l->fault_count++] = (struct rg_config_fault) { place.line, place.column, copy };
@@ -67,8 +35,7 @@ static void on_text_fault(void *ctx, struct rg_text_place place, const char *wha
   on_fault(ctx, place, span_of(what));
 }
 
-__attribute__((format(printf, 3, 4))) static void tell(struct loader *l, const struct rg_yaml *node,
-                                                       const char *format, ...)
+void rg_loader_tell(struct rg_loader *l, const struct rg_yaml *node, const char *format, ...)
 {
   char line[1024];
   va_list list;
@@ -99,7 +66,7 @@ static struct span shown_name(struct span name)
   return name.len <= NAME_SHOWN_MAX ? name : SPAN("(a very long key)");
 }
 
-static struct span path_to(struct loader *l, struct span path, struct span name)
+static struct span path_to(struct rg_loader *l, struct span path, struct span name)
 {
   name = shown_name(name);
   struct span whole = path.len == 0 ? arena_copy(&l->tree, name)
@@ -109,7 +76,7 @@ static struct span path_to(struct loader *l, struct span path, struct span name)
 }
 
 /* "pace" and "min" -> "pace.min"; a name that cannot be a key becomes one that is none. */
-static struct span full_name(struct loader *l, struct span section, struct span name)
+static struct span full_name(struct rg_loader *l, struct span section, struct span name)
 {
   if (memchr(name.ptr, '.', name.len)) return SPAN("");
   return section.len == 0 ? name : path_to(l, section, name);
@@ -149,22 +116,22 @@ static const char *home_of(enum rg_scope scope, struct span name)
   return NULL;
 }
 
-static void unknown(struct loader *l, const struct mapping *m, struct span section,
+static void unknown(struct rg_loader *l, const struct rg_mapping *m, struct span section,
                     const struct rg_yaml *key, struct span path)
 {
   enum { NAMES_MAX = 64 };
   struct span names[NAMES_MAX];
-  if (l->fault_count == FAULTS_MAX) return; /* a search in vain for each of many keys is slow */
+  if (l->fault_count == RG_FAULTS_MAX) return; /* a search in vain for each of many keys is slow */
   size_t count = names_in(m->scope, section, names, NAMES_MAX);
   struct span meant = rg_nearest(key->text, names, count);
   const char *home = section.len == 0 ? home_of(m->scope, key->text) : NULL;
   if (meant.len > 0) {
-    tell(l, key, "%.*s: unknown key: do you mean %.*s?", (int)path.len, path.ptr, (int)meant.len,
-         meant.ptr);
+    rg_loader_tell(l, key, "%.*s: unknown key: do you mean %.*s?", (int)path.len, path.ptr,
+                   (int)meant.len, meant.ptr);
     return;
   }
   if (home) {
-    tell(l, key, "%.*s: unknown key here: it belongs %s", (int)path.len, path.ptr, home);
+    rg_loader_tell(l, key, "%.*s: unknown key here: it belongs %s", (int)path.len, path.ptr, home);
     return;
   }
   struct buf b;
@@ -173,14 +140,14 @@ static void unknown(struct loader *l, const struct mapping *m, struct span secti
     if (i > 0) buf_add(&b, SPAN(", "));
     buf_add(&b, names[i]);
   }
-  tell(l, key, "%.*s: unknown key: known here are %.*s", (int)path.len, path.ptr, (int)b.len,
-       b.ptr);
+  rg_loader_tell(l, key, "%.*s: unknown key: known here are %.*s", (int)path.len, path.ptr,
+                 (int)b.len, b.ptr);
   buf_done(&b);
 }
 
 /* ---- what is not built yet ---- */
 
-static const void *defaults_of(const struct loader *l, enum rg_scope scope)
+static const void *defaults_of(const struct rg_loader *l, enum rg_scope scope)
 {
   switch (scope) {
   case RG_SCOPE_TOP: return &l->top;
@@ -195,10 +162,10 @@ static const void *defaults_of(const struct loader *l, enum rg_scope scope)
 }
 
 /* Notes a value that differs from the default and has no effect yet. */
-static void note_not_built(struct loader *l, const struct rg_key *key, const struct mapping *m,
-                           struct span path)
+static void note_not_built(struct rg_loader *l, const struct rg_key *key,
+                           const struct rg_mapping *m, struct span path)
 {
-  if (!key->not_built || l->not_built_count == NOT_BUILT_MAX) return;
+  if (!key->not_built || l->not_built_count == RG_NOT_BUILT_MAX) return;
   struct buf value, otherwise;
   buf_init(&value, RG_YAML_TEXT_MAX);
   buf_init(&otherwise, RG_YAML_TEXT_MAX);
@@ -217,17 +184,17 @@ static void note_not_built(struct loader *l, const struct rg_key *key, const str
 
 /* ---- mappings ---- */
 
-static void read_endpoints(struct loader *l, const struct rg_yaml *map, struct span path);
-static void read_providers(struct loader *l, const struct rg_yaml *map, struct span path);
-static void read_tools(struct loader *l, const struct rg_yaml *map, struct span path);
-static void read_groups(struct loader *l, const struct rg_yaml *map, struct span path,
+static void read_endpoints(struct rg_loader *l, const struct rg_yaml *map, struct span path);
+static void read_providers(struct rg_loader *l, const struct rg_yaml *map, struct span path);
+static void read_tools(struct rg_loader *l, const struct rg_yaml *map, struct span path);
+static void read_groups(struct rg_loader *l, const struct rg_yaml *map, struct span path,
                         struct rg_layers *ret);
 
-static void read_section(struct loader *l, struct mapping *m, const struct rg_yaml *map,
+static void read_section(struct rg_loader *l, struct rg_mapping *m, const struct rg_yaml *map,
                          struct span section, struct span path);
 
 /* A key that is a mapping or list with keys of its own. */
-static void read_inner(struct loader *l, struct mapping *m, const struct rg_key *key,
+static void read_inner(struct rg_loader *l, struct rg_mapping *m, const struct rg_key *key,
                        const struct rg_yaml *value, struct span name, struct span path)
 {
   bool is_list = key->type == RG_KEY_FRAMEWORKS;
@@ -254,7 +221,7 @@ static void read_inner(struct loader *l, struct mapping *m, const struct rg_key 
   /* an endpoint's groups are read by read_endpoint, which keeps their layers */
 }
 
-static void read_section(struct loader *l, struct mapping *m, const struct rg_yaml *map,
+static void read_section(struct rg_loader *l, struct rg_mapping *m, const struct rg_yaml *map,
                          struct span section, struct span path)
 {
   for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
@@ -282,13 +249,12 @@ static void read_section(struct loader *l, struct mapping *m, const struct rg_ya
   }
 }
 
-static bool has(const struct mapping *m, const char *name)
+static bool has(const struct rg_mapping *m, const char *name)
 {
   return m->set >> rg_key_index(m->scope, rg_key_find(m->scope, span_of(name))) & 1u;
 }
 
-/* The key of that name in a mapping, or NULL. */
-static const struct rg_yaml *key_in(const struct rg_yaml *map, const char *name)
+const struct rg_yaml *rg_yaml_key(const struct rg_yaml *map, const char *name)
 {
   const struct rg_yaml *key = map->first;
   while (key && (key->faulty || !span_is(key->text, name))) key = key->next->next;
@@ -296,7 +262,7 @@ static const struct rg_yaml *key_in(const struct rg_yaml *map, const char *name)
 }
 
 /* Fills base with what its keys have where a file does not name them. */
-static void fill(const struct loader *l, enum rg_scope scope, void *base)
+static void fill(const struct rg_loader *l, enum rg_scope scope, void *base)
 {
   for (size_t i = 0; i < rg_keys[scope].count; i++)
     rg_value_copy(&rg_keys[scope].items[i], base, defaults_of(l, scope));
@@ -310,19 +276,19 @@ static int by_number(const void *a, const void *b)
   return x->id < y->id ? -1 : x->id > y->id;
 }
 
-static void read_layer(struct loader *l, const struct rg_yaml *key, uint64_t id, struct span path,
-                       struct rg_layer *ret)
+static void read_layer(struct rg_loader *l, const struct rg_yaml *key, uint64_t id,
+                       struct span path, struct rg_layer *ret)
 {
-  struct mapping m = { .scope = RG_SCOPE_GROUP,
-                       .base = &ret->values,
-                       .path = path_to(l, path, key->text) };
+  struct rg_mapping m = { .scope = RG_SCOPE_GROUP,
+                          .base = &ret->values,
+                          .path = path_to(l, path, key->text) };
   const struct rg_yaml *map = key->next;
   ret->id = id;
   ret->path = m.path;
   if (map->faulty) return;
   if (map->kind != RG_YAML_MAP) {
-    tell(l, map, "%.*s: write the settings of this group below it, or {} for none%s",
-         (int)m.path.len, m.path.ptr, hint(map));
+    rg_loader_tell(l, map, "%.*s: write the settings of this group below it, or {} for none%s",
+                   (int)m.path.len, m.path.ptr, hint(map));
     return;
   }
   ret->map = map;
@@ -331,12 +297,12 @@ static void read_layer(struct loader *l, const struct rg_yaml *key, uint64_t id,
   ret->bad = m.bad;
 }
 
-static void read_groups(struct loader *l, const struct rg_yaml *map, struct span path,
+static void read_groups(struct rg_loader *l, const struct rg_yaml *map, struct span path,
                         struct rg_layers *ret)
 {
   ret->groups = arena_zalloc(&l->tree, map->count + 1, sizeof *ret->groups);
   if (!ret->groups) {
-    tell(l, map, "out of memory");
+    rg_loader_tell(l, map, "out of memory");
     return;
   }
   for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
@@ -347,8 +313,9 @@ static void read_groups(struct loader *l, const struct rg_yaml *map, struct span
       read_layer(l, key, 0, path, &ret->fallback);
     } else if (id == 0) {
       struct span name = shown_name(key->text);
-      tell(l, key, "%.*s: %.*s is no group: write default or a group's number, digits only",
-           (int)path.len, path.ptr, (int)name.len, name.ptr);
+      rg_loader_tell(l, key,
+                     "%.*s: %.*s is no group: write default or a group's number, digits only",
+                     (int)path.len, path.ptr, (int)name.len, name.ptr);
     } else
       read_layer(l, key, (uint64_t)id, path, &ret->groups[ret->count++]);
   }
@@ -366,20 +333,21 @@ static bool is_endpoint_name(struct span s)
 }
 
 /* What an endpoint needs beyond each key. */
-static void check_endpoint(struct loader *l, const struct mapping *m, const struct rg_yaml *key,
-                           const struct rg_endpoint *e)
+static void check_endpoint(struct rg_loader *l, const struct rg_mapping *m,
+                           const struct rg_yaml *key, const struct rg_endpoint *e)
 {
-  const struct rg_yaml *map = key->next, *listen = key_in(map, "listen");
+  const struct rg_yaml *map = key->next, *listen = rg_yaml_key(map, "listen");
   struct span path = m->path;
   if (has(m, "connect") && has(m, "listen"))
-    tell(l, listen, "%.*s.listen: not together with connect: write one of connect and listen",
-         (int)path.len, path.ptr);
+    rg_loader_tell(l, listen,
+                   "%.*s.listen: not together with connect: write one of connect and listen",
+                   (int)path.len, path.ptr);
   else if (!has(m, "connect") && !has(m, "listen") && !m->unknown)
-    tell(l, key, "%.*s: no address: write connect (ws://…, wss://… or host) or listen",
-         (int)path.len, path.ptr);
+    rg_loader_tell(l, key, "%.*s: no address: write connect (ws://…, wss://… or host) or listen",
+                   (int)path.len, path.ptr);
   if (listen && e->listen.port > 0 && !rg_address_is_loopback(e->listen.host) &&
       e->access_token.len == 0 && !(m->bad))
-    tell(
+    rg_loader_tell(
         l, listen->next,
         "%.*s.listen: reachable from other machines: write an access_token, or listen on 127.0.0.1",
         (int)path.len, path.ptr);
@@ -392,7 +360,7 @@ static bool collide(struct span host, uint16_t port, struct span other, uint16_t
          (span_eq(host, other) || rg_address_is_any(host) || rg_address_is_any(other));
 }
 
-static void check_listeners(struct loader *l, const struct rg_yaml *map)
+static void check_listeners(struct rg_loader *l, const struct rg_yaml *map)
 {
   const struct rg_config *c = l->c;
   for (size_t i = 0; i < c->endpoint_count; i++) {
@@ -400,61 +368,66 @@ static void check_listeners(struct loader *l, const struct rg_yaml *map)
     const struct rg_yaml *key = map->first;
     while (key && !span_eq(key->text, e->name)) key = key->next->next;
     if (!key) continue;
-    const struct rg_yaml *listen = e->listen.port > 0 ? key_in(key->next, "listen") : NULL;
+    const struct rg_yaml *listen = e->listen.port > 0 ? rg_yaml_key(key->next, "listen") : NULL;
     if (!listen) continue;
     for (size_t j = 0; j < i; j++) {
       const struct rg_endpoint *other = &c->endpoints[j];
       if (collide(e->listen.host, e->listen.port, other->listen.host, other->listen.port) &&
           span_eq(e->listen.path, other->listen.path))
-        tell(l, listen->next,
-             "endpoints.%.*s.listen: the same address as endpoints.%.*s: write "
-             "another port or path",
-             (int)e->name.len, e->name.ptr, (int)other->name.len, other->name.ptr);
+        rg_loader_tell(l, listen->next,
+                       "endpoints.%.*s.listen: the same address as endpoints.%.*s: write "
+                       "another port or path",
+                       (int)e->name.len, e->name.ptr, (int)other->name.len, other->name.ptr);
     }
     if (collide(e->listen.host, e->listen.port, c->relay.listen_host, c->relay.listen_port))
-      tell(l, listen->next, "endpoints.%.*s.listen: the port of relay.listen: write another port",
-           (int)e->name.len, e->name.ptr);
+      rg_loader_tell(l, listen->next,
+                     "endpoints.%.*s.listen: the port of relay.listen: write another port",
+                     (int)e->name.len, e->name.ptr);
   }
 }
 
-static void read_endpoint(struct loader *l, const struct rg_yaml *key, struct span path,
+static void read_endpoint(struct rg_loader *l, const struct rg_yaml *key, struct span path,
                           struct rg_endpoint *e)
 {
-  struct mapping m = { .scope = RG_SCOPE_ENDPOINT, .base = e, .path = path_to(l, path, key->text) };
+  struct rg_mapping m = { .scope = RG_SCOPE_ENDPOINT,
+                          .base = e,
+                          .path = path_to(l, path, key->text) };
   const struct rg_yaml *map = key->next;
   e->name = arena_copy(&l->c->arena, key->text);
   if (map->faulty) return;
   if (!is_endpoint_name(key->text)) {
-    tell(l, key,
-         "%.*s: not a usable name: write at most 64 characters without spaces, quotes and "
-         "slashes",
-         (int)m.path.len, m.path.ptr);
+    rg_loader_tell(
+        l, key,
+        "%.*s: not a usable name: write at most 64 characters without spaces, quotes and "
+        "slashes",
+        (int)m.path.len, m.path.ptr);
     return;
   }
   if (map->kind != RG_YAML_MAP) {
-    tell(l, map,
-         "%.*s: write the keys of this endpoint below it, like connect: ws://127.0.0.1:3001%s",
-         (int)m.path.len, m.path.ptr, hint(map));
+    rg_loader_tell(
+        l, map,
+        "%.*s: write the keys of this endpoint below it, like connect: ws://127.0.0.1:3001%s",
+        (int)m.path.len, m.path.ptr, hint(map));
     return;
   }
   read_section(l, &m, map, SPAN(""), m.path);
   check_endpoint(l, &m, key, e);
-  const struct rg_yaml *groups = key_in(map, "groups");
+  const struct rg_yaml *groups = rg_yaml_key(map, "groups");
   if (!groups || groups->next->faulty || groups->next->kind != RG_YAML_MAP) return;
   struct rg_layers *layers = arena_zalloc(&l->tree, 1, sizeof *layers);
   if (!layers) {
-    tell(l, groups, "out of memory");
+    rg_loader_tell(l, groups, "out of memory");
     return;
   }
   read_groups(l, groups->next, path_to(l, m.path, SPAN("groups")), layers);
   e->groups = layers; /* until lay_groups makes the table of it */
 }
 
-static void read_endpoints(struct loader *l, const struct rg_yaml *map, struct span path)
+static void read_endpoints(struct rg_loader *l, const struct rg_yaml *map, struct span path)
 {
   struct rg_endpoint *endpoints = arena_zalloc(&l->c->arena, map->count + 1, sizeof *endpoints);
   if (!endpoints) {
-    tell(l, map, "out of memory");
+    rg_loader_tell(l, map, "out of memory");
     return;
   }
   for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
@@ -468,95 +441,36 @@ static void read_endpoints(struct loader *l, const struct rg_yaml *map, struct s
 
 /* ---- providers ---- */
 
-/* What goes into the request by itself, and would stand there twice. */
-static bool is_ours(struct span member)
-{
-  static const char *const ours[] = { "model",    "messages",        "system",
-                                      "tools",    "stream",          "max_tokens",
-                                      "contents", "response_format", "format" };
-  for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-    if (span_is(member, ours[i])) return true;
-  return false;
-}
-
-static void check_extra(struct loader *l, const struct mapping *m, const struct rg_yaml *map,
-                        const struct rg_provider *p)
-{
-  const struct rg_yaml *key = key_in(map, "extra_body");
-  struct schema_node *extra = NULL;
-  if (!key || p->extra_body.len == 0) return;
-  enum schema_code code =
-      schema_tree_read(p->extra_body, SCHEMA_DEPTH_REPLY, &l->tree, &extra, NULL);
-  if (code != SCHEMA_OK || extra->kind != SCHEMA_OBJECT) {
-    tell(l, key->next,
-         "%.*s.extra_body: write a JSON object in single quotes, like '{\"top_p\": 1}'",
-         (int)m->path.len, m->path.ptr);
-    return;
-  }
-  for (const struct schema_node *n = extra->first; n; n = n->next)
-    if (is_ours(n->key))
-      tell(l, key->next, "%.*s.extra_body: %.*s is written by Replygate: leave it out",
-           (int)m->path.len, m->path.ptr, (int)n->key.len, n->key.ptr);
-}
-
-/* What a provider needs beyond each key. */
-static void check_provider(struct loader *l, const struct mapping *m, const struct rg_yaml *key,
-                           const struct rg_provider *p)
-{
-  const struct rg_yaml *map = key->next, *url = key_in(map, "base_url");
-  const struct schema_provider *known = schema_provider_find(p->dialect);
-  int n = (int)m->path.len;
-  bool http =
-      span_starts(p->base_url, SPAN("http://")) || span_starts(p->base_url, SPAN("https://"));
-  if (m->bad || !known) return;
-  bool holds_more = p->base_url.len > 0 && (memchr(p->base_url.ptr, '?', p->base_url.len) ||
-                                            memchr(p->base_url.ptr, '@', p->base_url.len));
-  if (p->base_url.len > 0 && (!http || holds_more))
-    tell(l, url->next, "%.*s.base_url: write an address like https://api.openai.com/v1, no ? or @",
-         n, m->path.ptr);
-  if (p->base_url.len == 0 && !known->base_url && strcmp(known->name, "gemini") != 0)
-    tell(l, key, "%.*s: no address: %s has none of its own: write base_url", n, m->path.ptr,
-         known->name);
-  if (p->model.len == 0 && !m->unknown)
-    tell(l, key, "%.*s: no model: write model: and the model's name", n, m->path.ptr);
-  if (p->api_key.len > 0 && p->api_key_file.len > 0)
-    tell(l, key_in(map, "api_key_file"), "%.*s.api_key_file: not together with api_key", n,
-         m->path.ptr);
-  enum rg_form form;
-  if (!rg_provider_form(p, false, &form))
-    tell(l, key_in(map, "structured_output")->next,
-         "%.*s.structured_output: %s takes no schema: write prompt, or state "
-         "supports_response_schema: yes",
-         n, m->path.ptr, known->name);
-  check_extra(l, m, map, p);
-}
-
-static void read_provider(struct loader *l, const struct rg_yaml *key, struct span path,
+static void read_provider(struct rg_loader *l, const struct rg_yaml *key, struct span path,
                           struct rg_provider *p)
 {
-  struct mapping m = { .scope = RG_SCOPE_PROVIDER, .base = p, .path = path_to(l, path, key->text) };
+  struct rg_mapping m = { .scope = RG_SCOPE_PROVIDER,
+                          .base = p,
+                          .path = path_to(l, path, key->text) };
   const struct rg_yaml *map = key->next;
   p->name = arena_copy(&l->c->arena, key->text);
   if (map->faulty) return;
   if (!is_endpoint_name(key->text)) {
-    tell(l, key,
-         "%.*s: not a usable name: write at most 64 characters without spaces, quotes and "
-         "slashes",
-         (int)m.path.len, m.path.ptr);
+    rg_loader_tell(
+        l, key,
+        "%.*s: not a usable name: write at most 64 characters without spaces, quotes and "
+        "slashes",
+        (int)m.path.len, m.path.ptr);
   } else if (map->kind != RG_YAML_MAP) {
-    tell(l, map, "%.*s: write the keys of this provider below it, like model: gpt-5-mini%s",
-         (int)m.path.len, m.path.ptr, hint(map));
+    rg_loader_tell(l, map,
+                   "%.*s: write the keys of this provider below it, like model: gpt-5-mini%s",
+                   (int)m.path.len, m.path.ptr, hint(map));
   } else {
     read_section(l, &m, map, SPAN(""), m.path);
-    check_provider(l, &m, key, p);
+    rg_check_provider(l, &m, key, p);
   }
 }
 
-static void read_providers(struct loader *l, const struct rg_yaml *map, struct span path)
+static void read_providers(struct rg_loader *l, const struct rg_yaml *map, struct span path)
 {
   struct rg_provider *providers = arena_zalloc(&l->c->arena, map->count + 1, sizeof *providers);
   if (!providers) {
-    tell(l, map, "out of memory");
+    rg_loader_tell(l, map, "out of memory");
     return;
   }
   for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
@@ -570,76 +484,37 @@ static void read_providers(struct loader *l, const struct rg_yaml *map, struct s
 
 /* ---- tools ---- */
 
-/* A name that every provider takes for a function. */
-static bool is_tool_name(struct span s)
-{
-  enum { NAME_MAX_BYTES = 64 };
-  for (size_t i = 0; i < s.len; i++) {
-    char c = s.ptr[i];
-    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    if (!letter && (i == 0 || !((c >= '0' && c <= '9') || c == '-'))) return false;
-  }
-  return s.len > 0 && s.len <= NAME_MAX_BYTES;
-}
-
-/* What a tool needs beyond each key. */
-static void check_tool(struct loader *l, const struct mapping *m, const struct rg_yaml *key,
-                       struct rg_http_tool *t)
-{
-  static const struct span no_parameters =
-      SPAN_INIT("{\"type\":\"object\",\"properties\":{},\"required\":[],"
-                "\"additionalProperties\":false}");
-  const struct rg_yaml *map = key->next;
-  struct span why;
-  int n = (int)m->path.len;
-  if (m->bad) return;
-  if (!t->parameters.tree) {
-    t->parameters.text = no_parameters;
-    rg_schema_read(no_parameters, &l->c->arena, &l->tree, &t->parameters.tree, &why);
-  }
-  if (span_is_blank(t->description) && !m->unknown)
-    tell(l, key, "%.*s: no description: the model knows the tool by it only", n, m->path.ptr);
-  const struct rg_yaml *url = key_in(map, "url");
-  if (!url && !m->unknown) tell(l, key, "%.*s: no address: write url", n, m->path.ptr);
-  const char *fault =
-      url ? rg_tool_url_fault(t->url, t->parameters.tree, t->method == RG_METHOD_GET, &l->tree)
-          : NULL;
-  if (fault) tell(l, url->next, "%.*s.url: %s", n, m->path.ptr, fault);
-  if (t->headers.count + t->header_files.count > 2 * RG_HEADERS_MAX)
-    tell(l, key, "%.*s: headers and header_files: at most 8 in all", n, m->path.ptr);
-}
-
-static void read_tool(struct loader *l, const struct rg_yaml *key, struct span path,
+static void read_tool(struct rg_loader *l, const struct rg_yaml *key, struct span path,
                       struct rg_http_tool *t)
 {
-  struct mapping m = { .scope = RG_SCOPE_TOOL, .base = t, .path = path_to(l, path, key->text) };
+  struct rg_mapping m = { .scope = RG_SCOPE_TOOL, .base = t, .path = path_to(l, path, key->text) };
   const struct rg_yaml *map = key->next;
   t->name = arena_copy(&l->c->arena, key->text);
   if (map->faulty) return;
   const struct rg_key *words = rg_key_find(RG_SCOPE_GROUP, SPAN("agent.tools"));
   const char *fault = NULL;
-  if (!is_tool_name(key->text))
+  if (!rg_is_tool_name(key->text))
     fault = "not a usable name: write at most 64 letters, digits, _ and -";
   if (rg_provider_is_answer_tool(key->text))
     fault = "models call their answer so: write another name";
   if (rg_key_word_find(words, key->text) != SIZE_MAX)
     fault = "Replygate has a tool of this name already";
   if (fault) {
-    tell(l, key, "%.*s: %s", (int)m.path.len, m.path.ptr, fault);
+    rg_loader_tell(l, key, "%.*s: %s", (int)m.path.len, m.path.ptr, fault);
   } else if (map->kind != RG_YAML_MAP) {
-    tell(l, map, "%.*s: write the keys of this tool below it, like url: https://…%s",
-         (int)m.path.len, m.path.ptr, hint(map));
+    rg_loader_tell(l, map, "%.*s: write the keys of this tool below it, like url: https://…%s",
+                   (int)m.path.len, m.path.ptr, hint(map));
   } else {
     read_section(l, &m, map, SPAN(""), m.path);
-    check_tool(l, &m, key, t);
+    rg_check_tool(l, &m, key, t);
   }
 }
 
-static void read_tools(struct loader *l, const struct rg_yaml *map, struct span path)
+static void read_tools(struct rg_loader *l, const struct rg_yaml *map, struct span path)
 {
   struct rg_http_tool *tools = arena_zalloc(&l->c->arena, map->count + 1, sizeof *tools);
   if (!tools) {
-    tell(l, map, "out of memory");
+    rg_loader_tell(l, map, "out of memory");
     return;
   }
   for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
@@ -651,72 +526,39 @@ static void read_tools(struct loader *l, const struct rg_yaml *map, struct span 
   l->c->tools = tools;
 }
 
-/* ---- names of what stands elsewhere in the file ---- */
-
-static bool is_provider(const struct rg_config *c, struct span name)
-{
-  return rg_config_provider(c, name) != NULL;
-}
-
-static bool is_tool(const struct rg_config *c, struct span name)
-{
-  const struct rg_key *key = rg_key_find(RG_SCOPE_GROUP, SPAN("agent.tools"));
-  return rg_key_word_find(key, name) != SIZE_MAX || rg_config_tool(c, name);
-}
-
-/* Names in a list of agent that nothing has. */
-static void check_names(struct loader *l, const struct rg_layer *layer, const char *list,
-                        bool (*is)(const struct rg_config *c, struct span name), const char *what)
-{
-  const struct rg_yaml *agent = layer->map ? key_in(layer->map, "agent") : NULL;
-  if (!agent || agent->next->faulty || agent->next->kind != RG_YAML_MAP) return;
-  const struct rg_yaml *names = key_in(agent->next, list);
-  if (!names || names->next->faulty || names->next->kind != RG_YAML_LIST) return;
-  for (const struct rg_yaml *n = names->next->first; n; n = n->next)
-    if (!n->faulty && n->kind == RG_YAML_SCALAR && !is(l->c, n->text))
-      tell(l, n, "%.*s.agent.%s: %s", (int)layer->path.len, layer->path.ptr, list, what);
-}
-
-static void check_agents(struct loader *l, const struct rg_layers *layers)
-{
-  for (size_t i = 0; i <= layers->count; i++) {
-    const struct rg_layer *layer = i == 0 ? &layers->fallback : &layers->groups[i - 1];
-    check_names(l, layer, "providers", is_provider, "no provider of this name under providers");
-    check_names(l, layer, "tools", is_tool,
-                "no tool of this name: write find_member, get_message or a name under tools");
-  }
-}
-
 /* ---- the whole ---- */
 
-static void read_framework(struct loader *l, const struct rg_yaml *item, size_t i,
+static void read_framework(struct rg_loader *l, const struct rg_yaml *item, size_t i,
                            struct rg_framework *f)
 {
-  struct mapping m = { .scope = RG_SCOPE_FRAMEWORK, .base = f };
+  struct rg_mapping m = { .scope = RG_SCOPE_FRAMEWORK, .base = f };
   m.path = arena_printf(&l->tree, "relay.connect[%zu]", i);
   if (item->faulty) return;
   if (item->kind != RG_YAML_MAP) {
-    tell(l, item,
-         "relay.connect: write each framework as {url: ws://…, access_token: …, endpoint: …}");
+    rg_loader_tell(
+        l, item,
+        "relay.connect: write each framework as {url: ws://…, access_token: …, endpoint: …}");
     return;
   }
   read_section(l, &m, item, SPAN(""), m.path);
-  if (!has(&m, "url") && !m.unknown) tell(l, item, "relay.connect: a framework without url");
-  const struct rg_yaml *endpoint = key_in(item, "endpoint");
+  if (!has(&m, "url") && !m.unknown)
+    rg_loader_tell(l, item, "relay.connect: a framework without url");
+  const struct rg_yaml *endpoint = rg_yaml_key(item, "endpoint");
   bool known = rg_config_endpoint(l->c, f->endpoint) != NULL;
   if (endpoint && f->endpoint.len > 0 && !known)
-    tell(l, endpoint->next, "relay.connect.endpoint: no endpoint of this name under endpoints");
+    rg_loader_tell(l, endpoint->next,
+                   "relay.connect.endpoint: no endpoint of this name under endpoints");
   if (!endpoint && l->c->endpoint_count > 1 && !m.unknown)
-    tell(l, item, "relay.connect: there are several endpoints: write endpoint: NAME");
+    rg_loader_tell(l, item, "relay.connect: there are several endpoints: write endpoint: NAME");
 }
 
-static void read_frameworks(struct loader *l)
+static void read_frameworks(struct rg_loader *l)
 {
   const struct rg_yaml *list = l->frameworks;
   if (!list) return;
   struct rg_framework *all = arena_zalloc(&l->c->arena, list->count + 1, sizeof *all);
   if (!all) {
-    tell(l, list, "out of memory");
+    rg_loader_tell(l, list, "out of memory");
     return;
   }
   size_t n = 0;
@@ -726,21 +568,21 @@ static void read_frameworks(struct loader *l)
   l->c->relay.framework_count = n;
 }
 
-static void check_relay(struct loader *l, const struct rg_yaml *root)
+static void check_relay(struct rg_loader *l, const struct rg_yaml *root)
 {
-  const struct rg_yaml *relay = key_in(root, "relay");
+  const struct rg_yaml *relay = rg_yaml_key(root, "relay");
   if (!relay || relay->next->kind != RG_YAML_MAP) return;
-  const struct rg_yaml *listen = key_in(relay->next, "listen");
+  const struct rg_yaml *listen = rg_yaml_key(relay->next, "listen");
   const struct rg_config *c = l->c;
   if (listen && c->relay.listen_port > 0 && !rg_address_is_loopback(c->relay.listen_host) &&
       c->relay.access_token.len == 0)
-    tell(l, listen->next,
-         "relay.listen: reachable from other machines: write an access_token, or "
-         "listen on 127.0.0.1");
+    rg_loader_tell(l, listen->next,
+                   "relay.listen: reachable from other machines: write an access_token, or "
+                   "listen on 127.0.0.1");
 }
 
 /* The tables of settings, last: they need every layer. */
-static void lay_groups(struct loader *l, struct rg_endpoint *endpoints)
+static void lay_groups(struct rg_loader *l, struct rg_endpoint *endpoints)
 {
   struct rg_config *c = l->c;
   const struct rg_group_table *shared =
@@ -753,70 +595,32 @@ static void lay_groups(struct loader *l, struct rg_endpoint *endpoints)
         rg_layers_lay(&l->r, &l->group, &l->groups, endpoints[i].groups, shared, &c->arena);
     if (!endpoints[i].groups) shared = NULL;
   }
-  if (!shared) tell(l, &start, "out of memory");
+  if (!shared) rg_loader_tell(l, &start, "out of memory");
 }
 
-static void read_root(struct loader *l, const struct rg_yaml *root)
+static void read_root(struct rg_loader *l, const struct rg_yaml *root)
 {
   if (root->faulty) return;
   if (root->kind == RG_YAML_SCALAR && root->plain && root->text.len == 0) return; /* only "---" */
   if (root->kind != RG_YAML_MAP) {
-    tell(l, root, "the file is a mapping of keys, like endpoints: and groups: below each other%s",
-         hint(root));
+    rg_loader_tell(l, root,
+                   "the file is a mapping of keys, like endpoints: and groups: below each other%s",
+                   hint(root));
     return;
   }
-  struct mapping m = { .scope = RG_SCOPE_TOP, .base = l->c };
+  struct rg_mapping m = { .scope = RG_SCOPE_TOP, .base = l->c };
   read_section(l, &m, root, SPAN(""), SPAN(""));
   read_frameworks(l);
   check_relay(l, root);
-  check_agents(l, &l->groups);
+  rg_check_agents(l, &l->groups);
   for (size_t i = 0; i < l->c->endpoint_count; i++)
-    if (l->c->endpoints[i].groups) check_agents(l, l->c->endpoints[i].groups); /* still layers */
-  const struct rg_yaml *endpoints = key_in(root, "endpoints");
+    if (l->c->endpoints[i].groups) rg_check_agents(l, l->c->endpoints[i].groups); /* still layers */
+  const struct rg_yaml *endpoints = rg_yaml_key(root, "endpoints");
   if (l->c->endpoint_count > 0) check_listeners(l, endpoints->next);
 }
 
-/* Whether the agent asks this provider with tools in one of an endpoint's groups (NULL: of all). */
-static bool asks_with_tools(const struct rg_config *c, const struct rg_endpoint *e,
-                            const struct rg_provider *p)
-{
-  struct rg_ids named = rg_config_named(c, e);
-  for (size_t i = 0; i <= named.count; i++) {
-    const struct rg_group *g = rg_config_group(c, e, i == 0 ? 0 : named.items[i - 1]);
-    bool uses = g->agent.providers.count == 0;
-    for (size_t n = 0; n < g->agent.providers.count && !uses; n++)
-      uses = span_eq(g->agent.providers.items[n], p->name);
-    if (uses && g->agent.enabled && g->agent.tools != 0) return true;
-  }
-  return false;
-}
-
-/* A schema that was stated to go beside tools where it cannot. */
-static void check_native(struct loader *l, const struct rg_yaml *root)
-{
-  const struct rg_config *c = l->c;
-  const struct rg_yaml *providers = c->provider_count > 0 ? key_in(root, "providers") : NULL;
-  const struct rg_yaml *key = providers ? providers->next->first : NULL;
-  for (; key && c->groups; key = key->next->next) {
-    const struct rg_provider *p = key->faulty ? NULL : rg_config_provider(c, key->text);
-    const struct rg_yaml *form_key =
-        p && key->next->kind == RG_YAML_MAP ? key_in(key->next, "structured_output") : NULL;
-    enum rg_form form;
-    if (!form_key || !rg_provider_form(p, false, &form) || rg_provider_form(p, true, &form))
-      continue;
-    bool asks = asks_with_tools(c, NULL, p);
-    for (size_t i = 0; i < c->endpoint_count && !asks; i++)
-      asks = asks_with_tools(c, &c->endpoints[i], p);
-    if (asks)
-      tell(l, form_key->next,
-           "providers.%.*s.structured_output: native is not possible beside agent.tools: write "
-           "auto, or agent.tools: [], or state supports_response_schema_with_tools: yes",
-           (int)p->name.len, p->name.ptr);
-  }
-}
-
 /* What each key has by itself. The table's own defaults are always right: a test reads them. */
-static void read_defaults(struct loader *l, enum rg_scope scope, void *base)
+static void read_defaults(struct rg_loader *l, enum rg_scope scope, void *base)
 {
   for (size_t i = 0; i < rg_keys[scope].count; i++) {
     const struct rg_key *key = &rg_keys[scope].items[i];
@@ -825,11 +629,11 @@ static void read_defaults(struct loader *l, enum rg_scope scope, void *base)
     if (value)
       rg_value_read(&l->r, key, value, span_of(key->name), base);
     else
-      tell(l, &(struct rg_yaml) { .place = { 1, 1 } }, "out of memory");
+      rg_loader_tell(l, &(struct rg_yaml) { .place = { 1, 1 } }, "out of memory");
   }
 }
 
-static void read_all(struct loader *l, struct span text)
+static void read_all(struct rg_loader *l, struct span text)
 {
   struct rg_yaml *root = NULL;
   read_defaults(l, RG_SCOPE_TOP, &l->top);
@@ -843,7 +647,7 @@ static void read_all(struct loader *l, struct span text)
   if (!rg_yaml_read(text, &l->tree, on_fault, l, &root)) return;
   if (root) read_root(l, root);
   lay_groups(l, (struct rg_endpoint *)(uintptr_t)l->c->endpoints);
-  if (root && root->kind == RG_YAML_MAP && !root->faulty) check_native(l, root);
+  if (root && root->kind == RG_YAML_MAP && !root->faulty) rg_check_native(l, root);
 }
 
 struct rg_config *rg_config_read(struct span text, struct span folder, rg_env_fn *env,
@@ -859,7 +663,7 @@ struct rg_config *rg_config_read_files(struct span text, struct span folder, boo
 {
   *faults = (struct rg_config_faults) { NULL, 0 };
   struct rg_config *c = calloc(1, sizeof *c);
-  struct loader *l = calloc(1, sizeof *l);
+  struct rg_loader *l = calloc(1, sizeof *l);
   if (!c || !l) goto no_memory;
   atomic_init(&c->references, 1);
   arena_init(&c->arena, CONFIG_MAX);
