@@ -21,9 +21,14 @@ const built = execFileSync('nm', ['-D', library], { encoding: 'utf8' }).includes
 const versions = (process.env.REPLYGATE_NODES ?? '').split(/\s+/).filter(Boolean);
 const nodes = [process.execPath, ...(versions.length ? execFileSync(`${root}tests/lib/nodes.sh`, versions, { encoding: 'utf8' }).trim().split('\n') : [])];
 
-// A TLS endpoint: https for Node, a OneBot implementation for the gate.
+// A TLS endpoint: https for Node, a OneBot implementation and a model for the gate.
 const startEndpoint = async () => {
-  const server = createServer({ key: readFileSync(tls('server.key')), cert: readFileSync(tls('good.pem')) }, (request, response) => response.end('ok'));
+  const server = createServer({ key: readFileSync(tls('server.key')), cert: readFileSync(tls('good.pem')) }, (request, response) => {
+    if (request.method !== 'POST') return response.end('ok');
+    request.resume();
+    const content = JSON.stringify({ messages: [{ segments: [{ type: 'text', data: { text: 'said over https' } }] }], reaction: '' });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [{ message: { content }, finish_reason: 'stop' }], usage: { total_tokens: 10 } }));
+  });
   const sockets = new WebSocketServer({ server });
   let sent = 0;
   sockets.on('connection', (socket) => socket.on('message', (frame) => {
@@ -90,6 +95,16 @@ for (const node of nodes) {
         const said = await good('wss', { port: endpoint.port, ca: tls('ca.pem'), before: early });
         assert.deepEqual([said.before, said.during, said.after, said.results], [200, true, 200, { delivered: 60 }], said.lines.join('\n'));
       }
+    });
+
+    test('https:// to a provider, beside Node\'s own TLS', async () => {
+      const said = await good('agent', { port: endpoint.port, ca: tls('ca.pem') });
+      assert.deepEqual([said.before, said.during, said.after], [200, 200, 200]);
+      assert.match(said.sent.join(), /said over https/, said.lines.join('\n'));
+      const plain = await good('agent', { port: endpoint.port, ca: tls('ca.pem') }, { environment: { REPLYGATE_NO_DEEPBIND: '1' } });
+      assert.deepEqual([plain.before, plain.during, plain.after], [200, 200, 200]);
+      assert.ok(!plain.sent.join().includes('said over https'));
+      assert.match(plain.lines.join('\n'), /warn HTTP and wss:\/\/ are off: /);
     });
 
     test('without RTLD_DEEPBIND HTTP and TLS stay off, and the log says why', async () => {

@@ -100,6 +100,28 @@ const scenarios = {
     say({ before, during: during.every((s) => s === 200), after: await get(), results: count(results, (r) => r.result), lines });
   },
 
+  // The built-in agent asks a provider over https:// while Node itself does.
+  async agent() {
+    const ca = readFileSync(given.ca);
+    const get = () => new Promise((resolve, reject) => {
+      https.get(`https://localhost:${given.port}/`, { ca, agent: new https.Agent() }, (r) => { r.resume(); r.on('end', () => resolve(r.statusCode)); }).on('error', reject);
+    });
+    const path = join(mkdtempSync(join(tmpdir(), 'replygate-node-')), 'c.yaml');
+    writeFileSync(path, `endpoints:\n  main: {connect: host, profile: napcat}\nproviders:\n  one: {base_url: "https://localhost:${given.port}/v1", api_key: k, model: m, ca: "${given.ca}", timeout: 5}\n` +
+      'groups:\n  default: {pace: {min: 0, max: 0}, agent: {enabled: true, triggers: [mention], tools: []}}\n');
+    const host = implementation();
+    const lines = [];
+    const gate = await open(path, { ...host, log: (level, line) => lines.push(`${level} ${line}`) });
+    await until(() => gate.stats().endpoints[0].state === 'ready');
+    const before = await get();
+    gate.inbound('main', { time: Math.floor(Date.now() / 1000), self_id: 2854196310, post_type: 'message', message_type: 'group', sub_type: 'normal', message_id: 71, group_id: 123456789, user_id: 10002, raw_message: '[CQ:at,qq=2854196310] hi', message: [{ type: 'at', data: { qq: '2854196310' } }, { type: 'text', data: { text: ' hi' } }], sender: { user_id: 10002, nickname: 'x', role: 'member' } });
+    const sent = () => host.seen.filter((x) => x.action === 'send_group_msg').map((x) => JSON.stringify(x.params.message));
+    await until(() => sent().length > 0 || lines.some((l) => /provider|agent/.test(l) && /^(warn|error)/.test(l)));
+    const during = await get();
+    await gate.close();
+    say({ before, during, after: await get(), sent: sent(), lines });
+  },
+
   // Opened and closed again and again: what is left behind.
   async cycles() {
     const cycle = async () => {
