@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "onebot/id.h"
+#include "onebot/native.h"
 #include "plugin/memory.h"
 #include "plugin/preview.h"
 #include "plugin/question.h"
@@ -101,14 +102,12 @@ static void note(struct rg_agent *agent, struct rg_chat *chat, const struct rg_g
                  const struct ob_event *event)
 {
   struct buf text, pictures;
-  buf_init(&text, RG_TALK_LINE_MAX * 4);
+  const struct schema_node *message =
+      ob_native_read(schema_tree_get(event->tree, "message"), false, &agent->gate->event_arena);
+  buf_init(&text, RG_TALK_LINE_MAX);
   buf_init(&pictures, RG_TALK_PICTURES_MAX * (RG_TALK_URL_MAX + 1));
-  rg_talk_addresses(schema_tree_get(event->tree, "message"), &pictures);
-  const struct schema_node *message = schema_tree_get(event->tree, "message");
-  if (message && message->kind == SCHEMA_ARRAY)
-    rg_talk_text(message, &text);
-  else
-    buf_add(&text, event->text);
+  rg_talk_addresses(message, &pictures);
+  rg_talk_text(message, &text);
   const struct rg_talk_line line = { .sender_id = event->user_id,
                                      .name = event->sender_name,
                                      .message_id = event->message_id,

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "onebot/native.h"
 #include "plugin/talk.h"
 #include "schema/print.h"
 
@@ -121,7 +122,7 @@ void rg_lookup_message(struct span response, struct buf *out)
   const struct schema_node *data = data_of(response, &arena);
   const struct schema_node *sender = schema_tree_get(data, "sender");
   struct span card = schema_tree_string(schema_tree_get(sender, "card"));
-  rg_talk_text(schema_tree_get(data, "message"), &text);
+  rg_talk_text(ob_native_read(schema_tree_get(data, "message"), false, &arena), &text);
   if (!data || data->kind != SCHEMA_OBJECT) {
     buf_add(out, SPAN("{\"error\":\"no such message\"}"));
   } else {

@@ -180,21 +180,34 @@ bool rg_talk_halve(struct rg_said *said, size_t *count)
   return true;
 }
 
+/* Adds as much of a text as there is room for, cut between characters. */
+static void add_cut(struct buf *out, struct span text)
+{
+  size_t room = out->max - out->len;
+  if (text.len > room) {
+    text.len = room;
+    while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xC0) == 0x80) text.len--;
+  }
+  buf_add(out, text);
+}
+
 void rg_talk_text(const struct schema_node *message, struct buf *out)
 {
-  if (!message) return;
-  if (message->kind == SCHEMA_STRING) buf_add(out, message->text);
-  if (message->kind != SCHEMA_ARRAY) return;
+  if (!message || message->kind != SCHEMA_ARRAY) return;
   for (const struct schema_node *n = message->first; n; n = n->next) {
     struct span type = schema_tree_string(schema_tree_get(n, "type"));
     const struct schema_node *data = schema_tree_get(n, "data");
+    if (type.len > 32) type.len = 0; /* no type of a message has so long a name */
     if (span_is(type, "text")) {
-      buf_add(out, schema_tree_string(schema_tree_get(data, "text")));
+      add_cut(out, schema_tree_string(schema_tree_get(data, "text")));
     } else if (span_is(type, "at")) {
-      struct span qq = schema_tree_id(schema_tree_get(data, "qq"));
-      buf_printf(out, "@%.*s ", (int)qq.len, qq.len ? qq.ptr : "");
+      add_cut(out, SPAN("@"));
+      add_cut(out, schema_tree_id(schema_tree_get(data, "qq")));
+      add_cut(out, SPAN(" "));
     } else if (!span_is(type, "reply")) {
-      buf_printf(out, "[%.*s]", (int)(type.len < 32 ? type.len : 32), type.len ? type.ptr : "");
+      add_cut(out, SPAN("["));
+      add_cut(out, type);
+      add_cut(out, SPAN("]"));
     }
   }
 }

@@ -58,7 +58,8 @@ size_t rg_talk_pictures(const struct rg_talk *t, size_t lines, size_t max, struc
                         struct rg_talk_picture *ret);
 /* Appends the addresses of the pictures of an event's message, a line each. */
 void rg_talk_addresses(const struct schema_node *message, struct buf *out);
-/* What a message of an event shows, segments without text as a word in brackets. Appends. */
+/* What a message of an event in its array form shows, segments without text as a word in brackets.
+ * Appends as much as there is room for. */
 void rg_talk_text(const struct schema_node *message, struct buf *out);
 
 #endif

@@ -686,6 +686,25 @@ Test(agent, pictures_for_models_that_see, .timeout = 60)
   }
 }
 
+/* An implementation that writes messages as strings. */
+Test(agent, pictures_and_words_of_messages_that_are_strings, .timeout = 30)
+{
+  struct scene s;
+  char text[1024];
+  scene_open(&s, answer_pictures, NULL, ", images: true", "", "    media: {hosts: [127.0.0.1]}\n");
+  snprintf(text, sizeof text,
+           "{\"time\":1,\"self_id\":10001,\"post_type\":\"message\",\"message_type\":\"group\","
+           "\"group_id\":7,\"user_id\":200,\"message_id\":5,\"message\":\"[CQ:at,qq=10001] what is "
+           "[CQ:image,file=x,url=http://127.0.0.1:%u/a]?\",\"sender\":{\"nickname\":\"n\"}}",
+           s.model->port);
+  bot_send(s.stage.bot, text);
+  cr_expect(sent(&s, "fine", 5000));
+  size_t last = model_count(s.model) - 1;
+  cr_expect(model_has(s.model, last, "@10001  what is [image]?"));
+  cr_expect(model_has(s.model, last, "data:image/png;base64,iVBOR"));
+  scene_close(&s);
+}
+
 /* What is no picture, or cannot be had, is left out; the answer comes all the same. */
 Test(agent, what_is_no_picture_is_left_out, .timeout = 30)
 {

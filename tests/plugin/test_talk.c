@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "onebot/native.h"
 #include "plugin/chat.h"
 #include "plugin/lookup.h"
 
@@ -73,12 +74,14 @@ static const struct {
   const char *message, *text;
 } messages[] = {
   { "\"plain\"", "plain" },
+  { "\"hi [CQ:at,qq=7]&#91;x&#93; [CQ:image,file=a,url=http://h/a]\"", "hi @7 [x] [image]" },
   { "[{\"type\":\"text\",\"data\":{\"text\":\"a\"}},{\"type\":\"at\",\"data\":{\"qq\":\"7\"}},"
     "{\"type\":\"image\",\"data\":{}},{\"type\":\"reply\",\"data\":{\"id\":\"1\"}}]",
     "a@7 [image]" },
   { "[1,{},null]", "[][][]" },
-  { "{}", "" },
+  { "{}", "[]" },
   { "null", "" },
+  { "7", "" },
 };
 
 Test(talk, messages_as_text)
@@ -90,8 +93,28 @@ Test(talk, messages_as_text)
     arena_init(&arena, 1 << 20);
     buf_init(&out, 1000);
     cr_assert_eq(schema_tree_read(span_of(messages[i].message), 8, &arena, &tree, NULL), SCHEMA_OK);
-    rg_talk_text(tree, &out);
+    rg_talk_text(ob_native_read(tree, false, &arena), &out);
     cr_expect(span_is(buf_span(&out), messages[i].text), "row %zu: %.*s", i, (int)out.len, out.ptr);
+    buf_done(&out);
+    arena_done(&arena);
+  }
+}
+
+Test(talk, a_message_that_is_too_long_is_cut)
+{
+  struct arena arena;
+  struct schema_node *tree;
+  struct buf out;
+  const char *const message = "[{\"type\":\"text\",\"data\":{\"text\":\"明明明明\"}},"
+                              "{\"type\":\"image\",\"data\":{}}]";
+  for (size_t max = 0; max < 20; max++) {
+    arena_init(&arena, 1 << 20);
+    buf_init(&out, max);
+    cr_assert_eq(schema_tree_read(span_of(message), 8, &arena, &tree, NULL), SCHEMA_OK);
+    rg_talk_text(tree, &out);
+    cr_expect(!out.failed && out.len <= max, "%zu", max);
+    cr_expect_geq(out.len + 2, max < 12 ? max : 12, "%zu: %zu", max, out.len);
+    cr_expect_eq(span_utf8_fault(buf_span(&out)), out.len, "%zu", max);
     buf_done(&out);
     arena_done(&arena);
   }
