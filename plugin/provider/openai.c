@@ -116,13 +116,28 @@ static void read_calls(const struct schema_node *body, struct arena *arena,
 
 /* ---- streams ---- */
 
+/* Where the call of an index stands. Some servers number all calls 0: another id is another call. */
+static size_t call_place(struct rg_joined *j, size_t index, struct span id)
+{
+  size_t at = j->places[index];
+  bool begins = at == 0;
+  if (!begins && id.len > 0)
+    begins = j->calls[at - 1].id.len > 0 && !span_eq(buf_span(&j->calls[at - 1].id), id);
+  if (!begins) return at - 1;
+  if (j->call_count == RG_CALLS_MAX) return RG_CALLS_MAX;
+  j->places[index] = ++j->call_count;
+  return j->call_count - 1;
+}
+
 static void add_call(struct rg_joined *j, const struct schema_node *piece)
 {
   const struct schema_node *function = schema_tree_get(piece, "function");
-  uint64_t at = rg_dialect_count(piece, "index");
-  if (at >= RG_CALLS_MAX) return;
-  if (at >= j->call_count) j->call_count = (size_t)at + 1;
-  rg_joined_set(&j->calls[at].id, schema_tree_string(schema_tree_get(piece, "id")));
+  uint64_t index = rg_dialect_count(piece, "index");
+  struct span id = schema_tree_string(schema_tree_get(piece, "id"));
+  if (index >= RG_CALLS_MAX) return;
+  size_t at = call_place(j, (size_t)index, id);
+  if (at == RG_CALLS_MAX) return;
+  rg_joined_set(&j->calls[at].id, id);
   rg_joined_set(&j->calls[at].name, schema_tree_string(schema_tree_get(function, "name")));
   buf_add(&j->calls[at].arguments, schema_tree_string(schema_tree_get(function, "arguments")));
 }

@@ -21,6 +21,8 @@ struct rg_joined {
     struct buf id, name, arguments;
   } calls[RG_CALLS_MAX];
   size_t call_count;
+  size_t
+      places[RG_CALLS_MAX]; /* OpenAI: of the calls by their index, 1 for the first; 0: none yet */
   struct buf stop, usage, feedback;
   uint64_t tokens_in, tokens_out;
   bool in_text, in_call; /* Anthropic: what the block at hand is */

@@ -79,6 +79,26 @@ static const struct {
     0 },
   { "openai", "data: {\"error\":null,\"choices\":[{\"finish_reason\":\"stop\"}]}\n\n", "", "stop",
     0, false, false, 0 },
+  /* two calls with one index, one call without any */
+  { "openai",
+    "data: "
+    "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"function\":{\"name\":"
+    "\"x\","
+    "\"arguments\":\"{\\\"a\\\":\"}}]}}]}\n\n"
+    "data: "
+    "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"1}\"}},"
+    "{\"index\":0,\"id\":\"d\",\"function\":{\"name\":\"y\",\"arguments\":\"{}\"}}]}}]}\n\ndata: "
+    "[DONE]\n\n",
+    "", "", 2, false, false, 0 },
+  { "openai",
+    "data: "
+    "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"x\"}}]}}]}"
+    "\n\n"
+    "data: "
+    "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"arguments\":\"{"
+    "\\\"a\\\":1}\"}}]},"
+    "\"finish_reason\":\"tool_calls\"}]}\n\n",
+    "", "tool_calls", 1, false, false, 0 },
   /* bodies that are none */
   { "openai",
     "  {\"choices\":[{\"finish_reason\":\"stop\",\n\"message\":{\"content\":\"ab\"}}]}\n\n", "ab",
