@@ -187,7 +187,8 @@ static bool quote_fill(struct rg_job *job)
   for (size_t i = 0; i < job->reply.count; i++) {
     struct schema_message *m = &messages[i];
     *m = job->reply.messages[i];
-    bool named = m->reply_to.len > 0;
+    /* what the action itself quotes goes before a tag in its words (rich-output.md 175) */
+    bool named = m->reply_to.len > 0 && !(job->quoted && i == 0);
     if (!named && m->count > 0) m->reply_to = job->message_id;
     if (!schema_reply_mode_keeps(mode, true, m->reply_to.len > 0, named, &used)) m->reply_to = none;
   }

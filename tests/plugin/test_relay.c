@@ -519,6 +519,10 @@ Test(relay, directives_of_a_framework_are_read_where_they_are_on)
       "[{\"type\":\"at\",\"data\":{\"qq\":\"10002\"}},{\"type\":\"text\",\"data\":{"
       "\"text\":\" [[reply_to:55]] one\"}}]",
       "\"qq\":\"10002\"", "[[" },
+    { "the action's own quote goes before a tag",
+      "[{\"type\":\"reply\",\"data\":{\"id\":\"55\"}},{\"type\":\"text\",\"data\":{\"text\":"
+      "\"[[reply_to:66]] one\"}}]",
+      "{\"type\":\"reply\",\"data\":{\"id\":\"55\"}}", "66" },
     { "words", "\"one: [[two]]\"", "one: [[two]]", "\"reply\"" },
     { "output: text does not unmake a reply", "\"" REPLY_TEXT "\"", "\"text\":\"one\"",
       "segments" },
