@@ -81,6 +81,7 @@ struct cell {
   char asked[REPLIES][32]; /* the message that each answers */
   bool same;               /* its messages have the same words, so that only their ids differ */
   bool card;               /* the second is a music card */
+  bool friendly;           /* in private with 10003, without a reaction */
   uint64_t ticket;
 };
 
@@ -209,7 +210,10 @@ static void ask(struct cell *c, unsigned reply)
   struct arena arena;
   arena_init(&arena, 1 << 20);
   const struct schema_node *said =
-      order(c->box, "{\"do\":\"say\",\"as\":10003,\"group\":123456789,\"text\":\"?\"}", &arena);
+      order(c->box,
+            c->friendly ? "{\"do\":\"say\",\"as\":10003,\"private\":true,\"text\":\"?\"}"
+                        : "{\"do\":\"say\",\"as\":10003,\"group\":123456789,\"text\":\"?\"}",
+            &arena);
   struct span id = schema_tree_string(schema_tree_get(said, "message_id"));
   snprintf(c->asked[reply], sizeof c->asked[reply], "%.*s", (int)id.len, id.ptr);
   arena_done(&arena);
@@ -256,14 +260,14 @@ static uint64_t answer(struct field *f, struct cell *c, unsigned reply)
   uint64_t ticket = 0;
   for (size_t i = 0; i < MESSAGES; i++) segment_of(c, reply, i, segments[i], sizeof segments[i]);
   snprintf(text, sizeof text,
-           "{\"messages\":[{\"segments\":[%s]},{\"segments\":[%s]},{\"segments\":[%s]}],"
-           "\"reaction\":\"76\"}",
-           segments[0], segments[1], segments[2]);
+           "{\"messages\":[{\"segments\":[%s]},{\"segments\":[%s]},{\"segments\":[%s]}]%s}",
+           segments[0], segments[1], segments[2], c->friendly ? "" : ",\"reaction\":\"76\"");
   const struct rg_turn turn = {
     .size = sizeof turn,
     .kind = RG_KIND_ANSWER,
     .endpoint = { c->name, strlen(c->name) },
-    .group_id = { "123456789", 9 },
+    .group_id = { "123456789", c->friendly ? 0 : 9 },
+    .user_id = { "10003", c->friendly ? 5 : 0 },
     .message_id = { c->asked[reply], strlen(c->asked[reply]) },
     .sender_id = { "10003", 5 },
   };
@@ -278,7 +282,7 @@ static void begin(struct field *f, struct cell *c, enum place place)
   int call = (int)place - c->row->before; /* 0: the reaction */
   ask(c, 0);
   if (call > 0) {
-    lay(c, "send_group_msg", (unsigned)call - 1, c->row->fault);
+    lay(c, c->friendly ? "send_private_msg" : "send_group_msg", (unsigned)call - 1, c->row->fault);
   } else if (call == 0) {
     lay(c, "set_msg_emoji_like", 0, c->row->fault);
   } else { /* before all: the connection ends at once */
@@ -381,8 +385,9 @@ static struct shown shown_read(struct cell *c, const struct schema_node *list, u
 
 static const struct schema_node *messages_of(struct cell *c, struct arena *arena)
 {
-  return schema_tree_get(order(c->box, "{\"do\":\"shown\",\"group\":123456789}", arena),
-                         "messages");
+  const char *what =
+      c->friendly ? "{\"do\":\"shown\",\"user\":10003}" : "{\"do\":\"shown\",\"group\":123456789}";
+  return schema_tree_get(order(c->box, what, arena), "messages");
 }
 
 static void agree(const struct told_of *t, const struct shown *s, const char *where)
@@ -459,7 +464,7 @@ static void end(struct field *f, struct cell *c, enum place place, const char *p
 }
 
 /* How the two meet, and what the messages are. */
-enum way { PLAIN, REVERSE, SAME, CARD };
+enum way { PLAIN, REVERSE, SAME, CARD, FRIEND };
 
 static void run(const char *played, enum place place, enum way way)
 {
@@ -468,6 +473,7 @@ static void run(const char *played, enum place place, enum way way)
   for (size_t i = 0; i < ROWS; i++) {
     f->cells[i].same = way == SAME;
     f->cells[i].card = way == CARD;
+    f->cells[i].friendly = way == FRIEND;
     begin(f, &f->cells[i], place);
   }
   for (size_t i = 0; i < ROWS; i++) {
@@ -552,6 +558,15 @@ Test(faults, behind_a_card)
   run("llbot", LAST, CARD);
 }
 
+Test(faults, in_private_first)
+{
+  run("llbot", FIRST, FRIEND);
+}
+Test(faults, in_private_middle)
+{
+  run("napcat", MIDDLE, FRIEND);
+}
+
 /* The first send is there and stays unknown, since the history is not given; the second has the same
  * words and is lost, and the history shows the first. */
 Test(faults, an_earlier_unknown_send_is_not_taken_for_a_later_one)
@@ -591,6 +606,10 @@ static void chance(struct field *f, struct cell *c, unsigned reply, uint32_t *ra
                                          "send_group_msg",     "send_group_msg",
                                          "set_msg_emoji_like", "get_group_msg_history",
                                          "get_status",         "get_msg" };
+  static const char *const friendly[] = { "send_private_msg", "send_private_msg",
+                                          "send_private_msg", "send_private_msg",
+                                          "send_private_msg", "get_friend_msg_history",
+                                          "get_status",       "get_msg" };
   enum { ACTIONS = sizeof actions / sizeof *actions };
   struct arena arena;
   arena_init(&arena, 1 << 20);
@@ -598,7 +617,8 @@ static void chance(struct field *f, struct cell *c, unsigned reply, uint32_t *ra
   order(c->box, "{\"do\":\"set\",\"offline\":false}", &arena);
   arena_done(&arena);
   for (uint32_t n = draw(random, 4); n > 0; n--)
-    lay(c, actions[draw(random, ACTIONS)], draw(random, 3), rows[draw(random, ROWS)].fault);
+    lay(c, (c->friendly ? friendly : actions)[draw(random, ACTIONS)], draw(random, 3),
+        rows[draw(random, ROWS)].fault);
   ask(c, reply);
   *ticket = answer(f, c, reply);
 }
@@ -630,7 +650,10 @@ Test(faults, by_chance, .timeout = 3600)
     uint64_t tickets[ROWS][REPLIES];
     uint32_t random = seed;
     field_open(f, seed % 2 ? "napcat" : "llbot", seed % 4 > 1);
-    for (size_t i = 0; i < ROWS; i++) f->cells[i].card = i % 2;
+    for (size_t i = 0; i < ROWS; i++) {
+      f->cells[i].card = i % 2;
+      f->cells[i].friendly = i % 3 == 2;
+    }
     for (unsigned reply = 0; reply < REPLIES; reply++) {
       for (size_t i = 0; i < ROWS; i++) chance(f, &f->cells[i], reply, &random, &tickets[i][reply]);
       for (size_t i = 0; i < ROWS; i++)
