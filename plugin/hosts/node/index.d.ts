@@ -167,7 +167,7 @@ export interface Stats {
   cancelled: number;
   events: number;
   conversations: number;
-  endpoints: { name: string; state: 'down' | 'open' | 'ready' | 'refused'; profile: string; version: string; self_id: string }[];
+  endpoints: { name: string; state: 'down' | 'open' | 'ready' | 'offline' | 'refused'; profile: string; version: string; self_id: string }[];
   [key: string]: any;
 }
 
