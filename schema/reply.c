@@ -381,6 +381,7 @@ static inline const char *read_headed_string(struct reading *in, const char *p,
                                              struct schema_segment *segment, bool *retkeep)
 {
   const struct schema_segment_type *type = &schema_segment_types[segment->type];
+  p = skip_space(in, p);
   struct field field = { .name = { type->field, type->field_len }, .at = p };
   p = under_key(in, read_string(in, p, &field.value), field.name);
   field.controls = in->controls;

@@ -363,6 +363,92 @@ Test(reply, the_reader_stays_behind_the_root)
   arena_done(&arena);
 }
 
+/* ---- heads ---- */
+
+/* Segments as printers write them, sound and not. */
+static const char *const headed[] = {
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\"}}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\\u0001\\n\"}}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"\"}}",
+  "{\"type\":\"text\",\"data\":{\"text\":7}}",
+  "{\"type\":\"text\",\"data\":{\"text\":null}}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\",\"text\":\"b\"}}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\",\"content\":\"b\"}}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\"},\"id\":1}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\"},\"type\":\"text\"}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\"},\"data\":{}}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\"}]",
+  "{\"type\":\"text\",\"data\":{\"text\":\"a\"]}",
+  "{\"type\":\"text\",\"data\":{\"text\":\"\\q\"}}",
+  "{\"type\":\"text\",\"data\":{\"target\":\"a\"}}",
+  "{\"type\":\"text\",\"data\":{}}",
+  "{\"type\":\"texts\",\"data\":{\"text\":\"a\"}}",
+  "{\"type\":\"tent\",\"data\":{\"text\":\"a\"}}",
+  "{\"type\":\"mention\",\"data\":{\"target\":\"10001\"}}",
+  "{\"type\":\"mention\",\"data\":{\"target\":10001}}",
+  "{\"type\":\"markdown\",\"data\":{\"content\":\"# a\"}}",
+  "{\"type\":\"markdown\",\"data\":{\"text\":\"# a\"}}",
+  "{\"type\":\"image\",\"data\":{\"media\":{\"kind\":\"url\",\"value\":\"https://a.b/c\"}}}",
+  "{\"type\":\"image\",\"data\":{\"media\":{\"kind\":\"uri\",\"value\":\"https://a.b/c\"}}}",
+  "{\"type\":\"keyboard\",\"data\":{\"rows\":[[{\"label\":\"a\",\"payload\":\"b\"}]]}}",
+  "{\"type\":\"share\",\"data\":{\"url\":\"https://a.b\",\"title\":\"t\"}}",
+  "{\"type\":\"share\",\"data\":{\"url\":\"https://a.b\"}}",
+  "{\"type\":\"dice\",\"data\":{}}",
+  "{\"type\":\"dice\",\"data\":{\"text\":\"a\"}}",
+};
+
+/* The reply of one such segment, with gap behind colons and commas, in data another one, and, inside,
+ * a space before its first key. */
+static struct span reply_of(struct arena *arena, const char *segment, const char *gap,
+                            const char *inner_gap, bool inside)
+{
+  enum { ROOM = 64 }; /* a head is not looked for in the last bytes of a text */
+  struct buf out;
+  bool string = false;
+  int depth = 0;
+  buf_init(&out, 1 << 12);
+  buf_add(&out, SPAN("{\"messages\":[{\"segments\":["));
+  for (const char *p = segment; *p; p++) {
+    if (*p == '"' && p[-1] != '\\') string = !string;
+    depth += !string && *p == '{';
+    buf_add_char(&out, *p);
+    if (p == segment && inside) buf_add_char(&out, ' ');
+    if (!string && (*p == ':' || *p == ',')) buf_add(&out, span_of(depth > 1 ? inner_gap : gap));
+  }
+  buf_add(&out, SPAN("]}]}"));
+  for (int i = 0; i < ROOM; i++) buf_add_char(&out, ' ');
+  struct span copy = arena_copy(arena, buf_span(&out));
+  buf_done(&out);
+  return copy;
+}
+
+/* Read by its head or member by member, a segment is the same, and so is what is wrong with it. */
+Test(reply, heads_change_nothing)
+{
+  static const char *const gaps[][2] = { { "", "" },    { " ", " " },   { "", " " }, { " ", "" },
+                                         { " ", "  " }, { "", "\n\t" }, { "\n", "" } };
+  enum { GAPS = sizeof gaps / sizeof *gaps };
+  for (size_t i = 0; i < sizeof headed / sizeof *headed; i++)
+    for (int form = 0; form < 2 * GAPS; form++) {
+      struct arena arena;
+      struct schema_reply want = { 0 }, got = { 0 };
+      struct schema_error fault = { 0 }, wanted = { 0 };
+      arena_init(&arena, SCHEMA_REPLY_ARENA_MAX);
+      const struct schema_offer *offer = form < GAPS ? &few : &plain;
+      const char *const *gap = gaps[form % GAPS];
+      struct span slow = reply_of(&arena, headed[i], gap[0], gap[1], true);
+      struct span fast = reply_of(&arena, headed[i], gap[0], gap[1], false);
+      enum schema_code want_rc = schema_reply_read(offer, slow, &arena, &want, &wanted);
+      enum schema_code rc = schema_reply_read(offer, fast, &arena, &got, &fault);
+      cr_expect_eq(rc, want_rc, "%s: %s", headed[i], schema_code_word(rc));
+      cr_expect_str_eq(fault.path, wanted.path, "%s", headed[i]);
+      if (rc) cr_expect_eq(fault.at + 1, wanted.at, "%s: %zu", headed[i], fault.at);
+      cr_expect(span_eq(printed(&arena, &got, true), printed(&arena, &want, true)), "%s",
+                headed[i]);
+      arena_done(&arena);
+    }
+}
+
 /* Out of memory at any point is an error, never a crash or a part of the reply. */
 Test(reply, memory_may_run_out_anywhere)
 {
