@@ -799,6 +799,63 @@ Test(journal, what_was_called_off_is_not_sent_by_the_next_process_either)
   stage_close(&s);
 }
 
+static struct bot_answer second_silent(struct bot *b, const struct bot_call *call)
+{
+  (void)b;
+  return (struct bot_answer) { .kind = strstr(call->params, "two") ? BOT_SILENT : BOT_OK };
+}
+
+/* What a framework's message is told, and what the journal has of it then. */
+struct foreign_told {
+  struct stage *stage;
+  atomic_int told;
+  int64_t kept;
+  bool sent;
+};
+
+static void foreign_told(void *ctx, struct span message_id, const char *why)
+{
+  struct foreign_told *t = ctx;
+  t->kept = number(t->stage, "SELECT count(*) FROM turn WHERE origin = 1 AND result IS NULL");
+  t->sent = message_id.len > 0 && !why;
+  t->told++;
+}
+
+static void foreign_deliver(void *arg)
+{
+  struct foreign_told *t = arg;
+  const struct rg_turn turn = { .size = sizeof turn,
+                                .kind = RG_KIND_PROACTIVE,
+                                .group_id = { "123", 3 } };
+  const struct rg_foreign foreign = { .turn = &turn,
+                                      .text = SPAN(REPLY(TEXT("one") "," TEXT("two"))),
+                                      .watch = { .told = foreign_told, .ctx = t } };
+  cr_expect_eq(rg_gate_deliver(t->stage->gate, &foreign), RG_OK);
+}
+
+Test(journal, a_frameworks_message_is_kept_from_its_first_part_on)
+{
+  struct stage s;
+  struct foreign_told told = { .stage = &s };
+  stage_prepare(&s);
+  s.bot->answer = second_silent;
+  send_ms = 3000;
+  gate_start(&s, FAST);
+  stage_ready(&s);
+  ob_service_run(s.gate->service, foreign_deliver, &told);
+  cr_assert(bot_called(s.bot, 2, LONG_MS));
+  cr_expect_eq(told.told, 1);
+  cr_expect(told.sent, "it is told with the first part");
+  cr_expect_eq(told.kept, 1, "and by then the rest is written down");
+  cr_expect_eq(number(&s, "SELECT state FROM step WHERE n = 0"), RG_STORED_SENT);
+  cr_expect_eq(number(&s, "SELECT state FROM step WHERE n = 1"), RG_STORED_FRAMED);
+  rg_gate_close(s.gate);
+  s.gate = NULL;
+  cr_expect_eq(number(&s, "SELECT result = 'cancelled' FROM turn"), 1);
+  cr_expect_eq(s.keeper->result_count, 0, "a framework's result is not the host's");
+  stage_close(&s);
+}
+
 /* ---- resolving in a process that lives ---- */
 
 static struct bot_answer unknown_sends(struct bot *b, const struct bot_call *call)
