@@ -1,0 +1,397 @@
+/* What is done with turns that an earlier process left. */
+#include "plugin/recovery.h"
+
+#include "tests/lib/journal_stage.h"
+
+#define SEND(t) "{\"group_id\":123,\"message\":[{\"type\":\"text\",\"data\":{\"text\":\"" t "\"}}]}"
+#define CARD                                                                                       \
+  "{\"group_id\":123,\"message\":[{\"type\":\"music\",\"data\":{\"type\":\"163\",\"id\":\"1\"}}]}"
+
+struct left {
+  const char *label;
+  const char *text; /* not planned yet */
+  struct {
+    const char *params, *message_id;
+    enum rg_stored_state state;
+    bool card;
+  } steps[3];
+  const char
+      *history; /* text of a message of ours in the chat's history, "" none, NULL no history */
+  int64_t age_ms;
+  bool foreign, lost_text, other_run; /* other_run: the machine went down since */
+  const char *endpoint, *notice;
+  /* what is to come of it: NULL: nothing is told */
+  const char *result, *holds;
+  size_t calls;
+  const char *call; /* what the last call holds */
+};
+
+static const struct left rows[] = {
+  { "a text without a plan",
+    REPLY(TEXT("one")),
+    { { 0 } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"delivered\"",
+    "\"recovered\":true",
+    1,
+    "one" },
+  { "a plan of which the first was sent",
+    NULL,
+    { { SEND("one"), "7", RG_STORED_SENT, false }, { SEND("two"), NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"delivered\"",
+    "\"message_id\":\"7\"",
+    1,
+    "two" },
+  { "one that was sent and not marked",
+    NULL,
+    { { SEND("one"), NULL, RG_STORED_FRAMED, false },
+      { SEND("two"), NULL, RG_STORED_QUEUED, false } },
+    "one",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"delivered\"",
+    "\"message_id\":\"77\"",
+    1,
+    "two" },
+  { "one that may have been sent",
+    NULL,
+    { { SEND("one"), NULL, RG_STORED_FRAMED, false },
+      { SEND("two"), NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"outcome\":\"unknown\",\"reason\":\"restart\"",
+    0,
+    NULL },
+  { "the same where no history is given",
+    NULL,
+    { { SEND("one"), NULL, RG_STORED_FRAMED, false } },
+    NULL,
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"outcome\":\"unknown\",\"reason\":\"restart\"",
+    0,
+    NULL },
+  { "words of ours that say something else",
+    NULL,
+    { { SEND("one"), NULL, RG_STORED_FRAMED, false } },
+    "other",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"outcome\":\"unknown\"",
+    0,
+    NULL },
+  { "the last of two, found",
+    NULL,
+    { { SEND("one"), "7", RG_STORED_SENT, false }, { SEND("two"), NULL, RG_STORED_FRAMED, false } },
+    "two",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"delivered\"",
+    "\"77\"",
+    0,
+    NULL },
+  { "the last of two, not found",
+    NULL,
+    { { SEND("one"), "7", RG_STORED_SENT, false }, { SEND("two"), NULL, RG_STORED_FRAMED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"partial_delivery\"",
+    "\"unknown\"",
+    0,
+    NULL },
+  { "the same words with an id that is known",
+    NULL,
+    { { SEND("one"), "77", RG_STORED_SENT, false },
+      { SEND("one"), NULL, RG_STORED_FRAMED, false } },
+    "one",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"partial_delivery\"",
+    "\"unknown\"",
+    0,
+    NULL },
+  { "too late",
+    REPLY(TEXT("one")),
+    { { 0 } },
+    "",
+    RG_RECOVERY_AGE_MS + 1000,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"expired\"",
+    0,
+    NULL },
+  { "too late, with a plan",
+    NULL,
+    { { SEND("one"), NULL, RG_STORED_FRAMED, false } },
+    "one",
+    RG_RECOVERY_AGE_MS + 1000,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"outcome\":\"unknown\",\"reason\":\"restart\"",
+    0,
+    NULL },
+  { "a text that was too long to be kept",
+    "",
+    { { 0 } },
+    "",
+    0,
+    false,
+    true,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"restart\"",
+    0,
+    NULL },
+  { "a plan that was too large to be kept",
+    NULL,
+    { { "", NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    true,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"restart\"",
+    0,
+    NULL },
+  { "the machine went down: not planned",
+    REPLY(TEXT("one")),
+    { { 0 } },
+    "",
+    0,
+    false,
+    false,
+    true,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"restart\"",
+    0,
+    NULL },
+  { "the machine went down: nothing is surely unsent",
+    NULL,
+    { { SEND("one"), NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    true,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"unknown\"",
+    0,
+    NULL },
+  { "the machine went down: found",
+    NULL,
+    { { SEND("one"), NULL, RG_STORED_QUEUED, false },
+      { SEND("two"), NULL, RG_STORED_QUEUED, false } },
+    "one",
+    0,
+    false,
+    false,
+    true,
+    NULL,
+    NULL,
+    "\"partial_delivery\"",
+    "\"unknown\"",
+    0,
+    NULL },
+  { "a framework's",
+    NULL,
+    { { SEND("one"), "7", RG_STORED_SENT, false }, { SEND("two"), NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    true,
+    false,
+    false,
+    NULL,
+    NULL,
+    NULL,
+    NULL,
+    1,
+    "two" },
+  { "an endpoint that is gone",
+    NULL,
+    { { SEND("one"), "7", RG_STORED_SENT, false }, { SEND("two"), NULL, RG_STORED_FRAMED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    "gone",
+    NULL,
+    "\"partial_delivery\"",
+    "\"reason\":\"endpoint\"",
+    0,
+    NULL },
+  { "the failure notice",
+    NULL,
+    { { SEND("sorry"), NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    "tool_call",
+    "\"blocked\"",
+    "\"code\":\"tool_call\"",
+    1,
+    "sorry" },
+  { "a card that was accepted and shows",
+    NULL,
+    { { CARD, "5", RG_STORED_ANSWERED, true } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"delivered\"",
+    "\"message_id\":\"5\"",
+    1,
+    "\"message_id\":5" },
+};
+
+static void left_put(const struct stage *s, const struct left *row)
+{
+  struct rg_store *store = store_at(s);
+  struct rg_stored_step steps[3];
+  uint64_t last;
+  char why[512] = "";
+  size_t count = 0;
+  memset(steps, 0, sizeof steps);
+  for (; count < 3 && row->steps[count].params; count++)
+    steps[count] = (struct rg_stored_step) {
+      .kind = OB_STEP_SEND,
+      .message = count,
+      .chars = 3,
+      .action = SPAN("send_group_msg"),
+      .params = span_of(row->steps[count].params),
+      .state = row->steps[count].state,
+      .at_ms = now_ms() - row->age_ms,
+      .message_id = span_of(row->steps[count].message_id),
+      .card = row->steps[count].card,
+      .card_text = row->steps[count].card ? SPAN("a song") : SPAN(""),
+    };
+  const struct rg_stored_turn turn = {
+    .ticket = 41,
+    .at_ms = now_ms() - row->age_ms,
+    .endpoint = span_of(row->endpoint ? row->endpoint : "main"),
+    .group_id = SPAN("123"),
+    .message_id = SPAN("555"),
+    .sender_id = SPAN("10002"),
+    .kind = RG_KIND_ANSWER,
+    .foreign = row->foreign,
+    .notice = span_of(row->notice),
+    .kept = !row->lost_text,
+    .text = span_of(row->text),
+    .steps = steps,
+    .step_count = count,
+  };
+  cr_assert(store->methods->journal_claim(store, &last, why, sizeof why), "%s", why);
+  cr_assert(store->methods->turn_put(store, &turn, why, sizeof why), "%s", why);
+  if (row->other_run) store->methods->journal_trust(store, false);
+  rg_store_close(store);
+}
+
+static struct bot_answer card_shows(struct bot *b, const struct bot_call *call)
+{
+  (void)b;
+  if (strcmp(call->action, "get_msg") != 0) return (struct bot_answer) { .kind = BOT_OK };
+  return (struct bot_answer) { .kind = BOT_TEXT,
+                               .text = "\"status\":\"ok\",\"retcode\":0,\"data\":{\"message\":"
+                                       "[{\"type\":\"json\",\"data\":{\"data\":\"{}\"}}]}" };
+}
+
+Test(recovery, goes_on_with_what_an_earlier_process_left)
+{
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const struct left *row = &rows[i];
+    struct stage s;
+    stage_prepare(&s);
+    left_put(&s, row);
+    char *history = row->history ? history_of(row->history) : NULL;
+    s.bot->history = history;
+    s.bot->answer = card_shows;
+    gate_start(&s, FAST);
+    const char *result = row->result ? keeper_result_of(s.keeper, 41, LONG_MS) : NULL;
+    if (row->result)
+      cr_expect(result && strstr(result, row->result) && strstr(result, row->holds), "%s: %s",
+                row->label, result ? result : "no result");
+    if (row->calls > 0) cr_expect(bot_called(s.bot, row->calls, LONG_MS), "%s", row->label);
+    if (!row->result) usleep(SHORT_MS * 1000);
+    cr_expect_eq(s.keeper->result_count, row->result ? 1 : 0, "%s", row->label);
+    cr_expect_eq(bot_count(s.bot), row->calls, "%s: %zu calls", row->label, bot_count(s.bot));
+    if (row->call && row->calls > 0 && bot_count(s.bot) > 0)
+      cr_expect(strstr(s.bot->calls[bot_count(s.bot) - 1].params, row->call), "%s: %s", row->label,
+                s.bot->calls[bot_count(s.bot) - 1].params);
+    rg_gate_close(s.gate);
+    cr_expect_eq(number(&s, "SELECT count(*) FROM turn WHERE result IS NULL"), 0, "%s", row->label);
+    cr_expect_eq(number(&s, "SELECT sum(length(params) + length(card_text)) FROM step") > 0, 0,
+                 "%s", row->label);
+    s.gate = NULL;
+    stage_close(&s);
+    free(history);
+  }
+}
