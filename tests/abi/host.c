@@ -207,7 +207,10 @@ int main(int argc, char **argv)
   snprintf(config, sizeof config, "%s/c.yaml", folder);
   FILE *f = fopen(config, "w");
   if (!f) return 1;
-  fputs("endpoints:\n  main:\n    connect: ws://127.0.0.1:9\n    profile: napcat\n", f);
+  /* two instances with one store, which only one of them could keep its journal in */
+  fputs("journal: off\n"
+        "endpoints:\n  main:\n    connect: ws://127.0.0.1:9\n    profile: napcat\n",
+        f);
   fclose(f);
 
   old_host(api, config);
