@@ -278,22 +278,6 @@ static bool bind_blob(sqlite3_stmt *q, int at, struct span bytes)
          SQLITE_OK;
 }
 
-static bool begin(struct rg_sqlite *s, char *why, size_t cap)
-{
-  return rg_sqlite_need(s, why, cap) &&
-         rg_sqlite_step(s, s->prepared[RG_SQL_BEGIN], true, why, cap);
-}
-
-/* Ends the transaction; fine: whether all of it went well so far. */
-static bool commit(struct rg_sqlite *s, bool fine, char *why, size_t cap)
-{
-  if (fine && rg_sqlite_step(s, s->prepared[RG_SQL_COMMIT], true, why, cap)) return true;
-  char ignored[8];
-  if (!sqlite3_get_autocommit(s->db))
-    rg_sqlite_step(s, s->prepared[RG_SQL_ROLLBACK], true, ignored, sizeof ignored);
-  return false;
-}
-
 static bool turn_write(struct rg_sqlite *s, const struct rg_stored_turn *t, char *why, size_t cap)
 {
   sqlite3_stmt *q = s->prepared[RG_SQL_TURN_PUT];
@@ -326,12 +310,12 @@ bool rg_sqlite_turn_put(struct rg_store *store, const struct rg_stored_turn *t, 
 {
   struct rg_sqlite *s = of(store);
   pthread_mutex_lock(&s->mu);
-  bool fine = begin(s, why, cap);
+  bool fine = rg_sqlite_begin(s, why, cap);
   if (fine) {
     fine = turn_write(s, t, why, cap);
     for (size_t i = 0; fine && i < t->step_count; i++)
       fine = step_write(s, t->ticket, i, &t->steps[i], why, cap);
-    fine = commit(s, fine, why, cap);
+    fine = rg_sqlite_commit(s, fine, why, cap);
   }
   pthread_mutex_unlock(&s->mu);
   return fine;
@@ -394,7 +378,7 @@ bool rg_sqlite_turn_end(struct rg_store *store, const struct rg_stored_turn *t, 
 {
   struct rg_sqlite *s = of(store);
   pthread_mutex_lock(&s->mu);
-  bool fine = begin(s, why, cap);
+  bool fine = rg_sqlite_begin(s, why, cap);
   if (fine) {
     for (size_t i = 0; fine && i < t->step_count; i++)
       fine = state_write(s, RG_SQL_STEP_END, t->ticket, i, &t->steps[i], why, cap);
@@ -409,7 +393,7 @@ bool rg_sqlite_turn_end(struct rg_store *store, const struct rg_stored_turn *t, 
                               rg_sqlite_bind(q, 2, span_of(result)) && bind_number(q, 3, now_ms()),
                           why, cap) &&
            drop_old(s, t->ticket, why, cap);
-    fine = commit(s, fine, why, cap);
+    fine = rg_sqlite_commit(s, fine, why, cap);
   }
   pthread_mutex_unlock(&s->mu);
   return fine;

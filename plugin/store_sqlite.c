@@ -231,6 +231,21 @@ bool rg_sqlite_step(struct rg_sqlite *s, sqlite3_stmt *q, bool bound, char *why,
   return fine;
 }
 
+bool rg_sqlite_begin(struct rg_sqlite *s, char *why, size_t cap)
+{
+  return rg_sqlite_need(s, why, cap) &&
+         rg_sqlite_step(s, s->prepared[RG_SQL_BEGIN], true, why, cap);
+}
+
+bool rg_sqlite_commit(struct rg_sqlite *s, bool fine, char *why, size_t cap)
+{
+  if (fine && rg_sqlite_step(s, s->prepared[RG_SQL_COMMIT], true, why, cap)) return true;
+  char ignored[256];
+  if (!sqlite3_get_autocommit(s->db))
+    rg_sqlite_step(s, s->prepared[RG_SQL_ROLLBACK], true, ignored, sizeof ignored);
+  return false;
+}
+
 struct span rg_sqlite_text(sqlite3_stmt *q, int i)
 {
   const char *text = (const char *)sqlite3_column_text(q, i);

@@ -63,6 +63,10 @@ int64_t rg_sqlite_number(struct rg_sqlite *s, const char *query); /* that a quer
 bool rg_sqlite_bind(sqlite3_stmt *q, int at, struct span text);
 /* Runs a statement to its end and makes it ready for the next use. */
 bool rg_sqlite_step(struct rg_sqlite *s, sqlite3_stmt *q, bool bound, char *why, size_t cap);
+/* Begins a transaction, opening the file where it is not open yet. */
+bool rg_sqlite_begin(struct rg_sqlite *s, char *why, size_t cap);
+/* Ends it; fine: whether all of it went well so far, else nothing of it is kept. */
+bool rg_sqlite_commit(struct rg_sqlite *s, bool fine, char *why, size_t cap);
 struct span rg_sqlite_text(sqlite3_stmt *q, int column); /* lent until the next step */
 
 /* Methods of other files (store.h). */

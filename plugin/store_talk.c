@@ -43,14 +43,12 @@ bool rg_sqlite_line_put(struct rg_store *store, const struct rg_store_chat *chat
 {
   struct rg_sqlite *s = of(store);
   pthread_mutex_lock(&s->mu);
-  bool fine = rg_sqlite_need(s, why, cap);
+  bool fine = rg_sqlite_begin(s, why, cap); /* one commit costs half of two */
   if (fine) {
-    sqlite3_stmt *q = s->prepared[RG_SQL_LINE_PUT];
-    fine = rg_sqlite_step(s, q, bind_chat(q, chat) && bind_line(q, line), why, cap);
-  }
-  if (fine) {
-    sqlite3_stmt *q = s->prepared[RG_SQL_LINE_TRIM];
-    fine = rg_sqlite_step(s, q, bind_chat(q, chat) && bind_bound(q, bound), why, cap);
+    sqlite3_stmt *put = s->prepared[RG_SQL_LINE_PUT], *trim = s->prepared[RG_SQL_LINE_TRIM];
+    fine = rg_sqlite_step(s, put, bind_chat(put, chat) && bind_line(put, line), why, cap) &&
+           rg_sqlite_step(s, trim, bind_chat(trim, chat) && bind_bound(trim, bound), why, cap);
+    fine = rg_sqlite_commit(s, fine, why, cap);
   }
   pthread_mutex_unlock(&s->mu);
   return fine;
