@@ -49,9 +49,9 @@ static const struct rg_key top[] = {
     .help_zh = "提示和命令回答所用的语言：zh 中文，en 英文。" },
   { .name = "store", .type = RG_KEY_STORE, .offset = AT_TOP(store),
     .initial = "sqlite:replygate.db", .flags = RG_KEY_ADDRESS, .not_built = "redis:",
-    .help_en = "Where settings made in the chat and turns on their way are kept: sqlite:FILE, or "
-               "redis://host:6379/0.",
-    .help_zh = "聊天里改的设置和正在投递的消息存在哪里：sqlite:文件，或 redis://主机:6379/0。" },
+    .help_en = "Where settings made in the chat, turns on their way and what the built-in agent "
+               "remembers are kept: sqlite:FILE, or redis://host:6379/0.",
+    .help_zh = "聊天里改的设置、正在投递的消息、内置助手的记忆存在哪里：sqlite:文件，或 redis://主机:6379/0。" },
   { .name = "journal", .type = RG_KEY_WORD, .offset = AT_TOP(journal), .words = journals,
     .initial = "required",
     .help_en = "Turns on their way are written to the store first, so that a crash neither loses nor "
