@@ -95,19 +95,21 @@ static bool is_plain_json(struct span text)
   struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
   if (text.len == 0 || *text.ptr != '{') return false;
   for (size_t at = 0; (at = schema_glance_next(&glancer, at)) < text.len; at++) {
-    char next = at + 1 < text.len ? text.ptr[at + 1] : '\0';
+    char before = at > 0 ? text.ptr[at - 1] : ' ',
+         next = at + 1 < text.len ? text.ptr[at + 1] : '\0';
     size_t inside;
     switch (text.ptr[at]) {
     case '[':
-      if (next == '/' || schema_is_word(next)) return false;
+      if (next == '/' || schema_is_word(next) || schema_is_word(before)) return false;
       break;
     case '{':
+      if (before == '(') return false;
       if (next == '"') break;
       inside = schema_skip_blank(text, at + 1);
       if (inside < text.len && !memchr("\"}", text.ptr[inside], 2)) return false;
       break;
     case ':':
-      if (text.ptr[at - 1] != '"') return false;
+      if (before != '"') return false;
       break;
     case '<':
     case '&':
@@ -131,11 +133,13 @@ static bool next_string(struct schema_json *reader)
   return token == SCHEMA_JSON_STRING;
 }
 
-/* What reader, behind the last string of text, has not read as strings. */
+/* What reader, behind the last string of text, has not read as strings; of a string that is cut its
+ * content. */
 static struct span rest_of(const struct schema_json *reader, struct span text)
 {
   size_t read = schema_json_offset(reader);
   if (reader->error.code != SCHEMA_OK && reader->at < reader->error.at) read = reader->at;
+  if (read < text.len && text.ptr[read] == '"') read++;
   return (struct span) { text.ptr + read, text.len - read };
 }
 

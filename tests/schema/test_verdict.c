@@ -260,6 +260,47 @@ Test(verdict, asks_for_no_correction_beyond_32000_characters)
   cr_expect_eq(judge_long("", "长", 40000, "", NULL), SCHEMA_REPAIR);
 }
 
+/* What was only cut goes to the model once more; a call in it, in the open or behind escapes, in a
+ * whole string or in the one that the text ends in, blocks all the same. */
+Test(verdict, a_cut_reply_hides_no_call)
+{
+#define TEXT(words) "{\"messages\":[{\"segments\":[{\"type\":\"text\",\"data\":{\"text\":\"" words
+#define NEXT "\"}},{\"type\":\"text\",\"data\":{\"text\":\""
+  static const struct {
+    const char *in;
+    enum schema_verdict verdict;
+    enum schema_code code;
+  } rows[] = {
+    { TEXT("先把电源拔掉，"), SCHEMA_CORRECT, SCHEMA_ETRUNCATED },
+    { TEXT("C:\\\\temp 和 \\\"好的\\\"\\n- 一") NEXT "二", SCHEMA_CORRECT, SCHEMA_ETRUNCATED },
+    { TEXT("a = b, `x`") NEXT "see <b>", SCHEMA_CORRECT, SCHEMA_ETRUNCATED },
+    { TEXT("ok\"}}]}],\"reaction\":\"76\","), SCHEMA_CORRECT, SCHEMA_ETRUNCATED },
+    { TEXT("<tool_call>{\\\"name\\\":\\\"f\\\"}"), SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { TEXT("\\u003cinvoke name=\\\"f\\\">") NEXT "ok", SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { TEXT("ok") NEXT "\\u003cinvoke name=\\\"f\\\">", SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { TEXT("Action: f\\nAction Input: x") NEXT "ok", SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { TEXT("ok") NEXT "Action: f\\nAction Input: x", SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { "{\"messages\":[{\"segments\":[{\"data\":{\"name\":\"f\",\"arguments\":{\"a\":1}},\"type\":"
+      "\"te",
+      SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { TEXT("functions.f({}"), SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { TEXT("functools[{"), SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+    { "{\"messages\":[{\"segments\":[]}],\"tool_calls\":[{\"name\":\"f\",\"arguments\":{",
+      SCHEMA_BLOCK, SCHEMA_ETOOLCALL },
+  };
+#undef TEXT
+#undef NEXT
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct arena arena;
+    struct schema_judgement j;
+    arena_init(&arena, SCHEMA_REPLY_ARENA_MAX);
+    schema_judge(&plain, NULL, span_of(rows[i].in), &arena, &j);
+    cr_expect_eq(j.verdict, rows[i].verdict, "%s: %s", rows[i].in, schema_verdict_word(j.verdict));
+    cr_expect_eq(j.error.code, rows[i].code, "%s: %s", rows[i].in, schema_code_word(j.error.code));
+    arena_done(&arena);
+  }
+}
+
 /* A model that was cut has lost more than one bracket; the bench may take that for lost brackets. */
 Test(verdict, closes_as_many_brackets_as_it_may)
 {
