@@ -360,7 +360,7 @@ static struct ob_answer answer_of(const struct ob_sight *s, struct span json)
   return (struct ob_answer) { .kind = OB_ANSWER_RESPONSE,
                               .json = json,
                               .echo = s->echo_raw,
-                              .data = s->data,
+                              .message_id = s->message_id,
                               .retcode = s->retcode };
 }
 

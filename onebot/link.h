@@ -42,8 +42,9 @@ enum ob_answer_kind {
 struct ob_answer {
   enum ob_answer_kind kind;
   struct span json; /* lent for the call, as what follows */
-  /* RESPONSE, PART: the raw values in json, empty where there are none */
-  struct span echo, data, retcode;
+  /* RESPONSE, PART: the raw values in json, and the id of the message that was sent; empty where
+   * there are none */
+  struct span echo, retcode, message_id;
 };
 
 struct ob_link;

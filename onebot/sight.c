@@ -74,6 +74,19 @@ static bool read_segments(struct schema_json *r, struct ob_sight *s)
   return true;
 }
 
+/* The data of an answer, opened. False: a fault. */
+static bool read_answer(struct schema_json *r, struct ob_sight *s)
+{
+  enum schema_token token;
+  while ((token = schema_json_next(r)) == SCHEMA_JSON_KEY) {
+    bool is_id = span_eq(r->text, SPAN("message_id"));
+    token = schema_json_next(r);
+    if (is_id && is_scalar(token)) s->message_id = r->text;
+    if (!schema_json_skip(r, token)) return false;
+  }
+  return token == SCHEMA_JSON_OBJECT_END;
+}
+
 /* A message as a CQ string: codes and escapes in front hide how its words begin. */
 static void look_at_string(struct span text, struct ob_sight *s)
 {
@@ -99,7 +112,8 @@ static bool read_member(struct schema_json *r, struct span key, enum schema_toke
     return schema_json_skip(r, token);
   }
   *member = is_scalar(token) ? r->text : SPAN("");
-  if (!schema_json_skip(r, token)) return false;
+  bool answer = member == &s->data && token == SCHEMA_JSON_OBJECT;
+  if (answer ? !read_answer(r, s) : !schema_json_skip(r, token)) return false;
   struct span raw = { r->begin + from, schema_json_offset(r) - from };
   if (member == &s->data) s->data = raw;
   if (member == &s->post_type) s->has_post_type = true;

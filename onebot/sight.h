@@ -11,6 +11,7 @@ struct ob_sight {
   struct span post_type, echo, stream, retcode, meta_event, interval;
   struct span self_id, user_id, group_id, message_type;
   struct span echo_raw, data; /* their bytes in the frame */
+  struct span message_id;     /* of data, where that is an object */
   bool message;               /* `message` is an array or a string */
   bool at;                    /* someone is, or may be, mentioned in it */
   struct span text;           /* its first text that is not blank; a string as it is */

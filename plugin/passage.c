@@ -128,13 +128,15 @@ static void answer_without_echo(struct rg_passage *p, struct span json)
   rg_front_send(p->front, parts, sizeof parts / sizeof *parts);
 }
 
-/* What became of a framework's message, for the commands of its chat. */
+/* What became of a framework's message, for the commands of its chat. Not from within the delivery,
+ * whose conversations a sweep could take away. */
 static void note(struct rg_account *account, bool group, struct span chat, struct span message_id,
                  const char *ending, const struct schema_error *error)
 {
   struct rg_gate *gate = account->gate;
   if (chat.len == 0 || !ob_id_positive(chat, INT64_MAX)) return;
   pthread_mutex_lock(&gate->mu);
+  rg_conversations_sweep(&gate->conversations, ob_now_ms());
   struct rg_conversation *c = rg_conversation_get(&gate->conversations, account, group, chat);
   pthread_mutex_unlock(&gate->mu);
   if (c) rg_history_note(&c->history, message_id, ending, error, ob_now_ms());
@@ -186,40 +188,16 @@ static void answer_theirs(struct rg_passage *p, const struct ob_answer *answer)
   rg_front_send(p->front, parts, sizeof parts / sizeof *parts);
 }
 
-/* The id of a message in the data of an answer; empty: none. */
-static struct span message_id_of(struct span data, struct arena *arena)
-{
-  struct schema_json r;
-  schema_json_init(&r, data, arena, SCHEMA_DEPTH_EVENT);
-  enum schema_token token = schema_json_next(&r);
-  while (token == SCHEMA_JSON_OBJECT || token == SCHEMA_JSON_KEY) {
-    bool is_id = token == SCHEMA_JSON_KEY && span_eq(r.text, SPAN("message_id"));
-    if (token == SCHEMA_JSON_KEY) {
-      token = schema_json_next(&r);
-      if (is_id)
-        return token == SCHEMA_JSON_NUMBER || token == SCHEMA_JSON_STRING ? r.text : SPAN("");
-      if (!schema_json_skip(&r, token)) break;
-    }
-    token = schema_json_next(&r);
-  }
-  return SPAN("");
-}
-
 /* A single message was answered: its chat remembers what was sent, for `last` and `recall`. */
 static void note_sent(struct rg_passage *p, const struct ob_answer *answer)
 {
-  struct arena arena;
   bool sent = span_eq(answer->retcode, SPAN("0"));
   if (sent) {
     rg_promise_keep(p->promise);
     p->promise = NULL;
   }
-  if (!p->chat[0]) return;
-  arena_init(&arena, ANSWER_MAX);
-  struct span id = sent ? message_id_of(answer->data, &arena) : SPAN("");
-  note(p->account, p->group, span_of(p->chat), id,
-       sent ? rg_ending_word(RG_ENDING_DELIVERED) : rg_ending_word(RG_ENDING_FAILED), NULL);
-  arena_done(&arena);
+  note(p->account, p->group, span_of(p->chat), sent ? answer->message_id : SPAN(""),
+       rg_ending_word(sent ? RG_ENDING_DELIVERED : RG_ENDING_FAILED), NULL);
 }
 
 static void answered(void *ctx, const struct ob_answer *answer)

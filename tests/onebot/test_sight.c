@@ -59,6 +59,11 @@ Test(sight, of_an_answer)
   cr_expect(span_is(s.echo_raw, "{ \"a\" : 1 }"));
   cr_expect(span_is(s.data, "{\"echo\":[1]}"));
   cr_expect(span_is(s.retcode, "0"));
+  cr_expect_eq(s.message_id.len, 0);
+  static const char sent[] =
+      "{\"data\":{\"x\":[{\"message_id\":1}],\"message_id\":-7},\"status\":\"ok\"}";
+  cr_assert(ob_sight_read(span_of(sent), &arena, &s, NULL));
+  cr_expect(span_is(s.message_id, "-7"));
   arena_done(&arena);
 }
 
