@@ -118,7 +118,7 @@ struct rg_api {
   /* What is unsent of a turn is not sent; its result says what was. A ticket that has ended is no
    * fault. */
   int32_t (*cancel)(struct rg_gate *gate, uint64_t ticket);
-  /* Not built in yet: for hosts that carry actions and events themselves. */
+  /* For hosts that carry actions and events themselves: outbound, inbound, response. */
   /* An action {"action","params"} that the host is about to send itself. RG_REPLACE: edit is
    * [{"action","params","wait_ms"}], to be sent in this order, each after its pause. RG_DROP: edit
    * is {"retcode","code","path","why"}. Works for every endpoint. */

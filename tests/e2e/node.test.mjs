@@ -184,7 +184,7 @@ for (const node of nodes) {
         nobody: argument('turn.group_id'), both: argument('turn.group_id'), fraction: argument('turn.group_id'), inexact: argument('turn.group_id'),
         letters: argument('turn.group_id'), kind: argument('turn.kind'), endpoint: argument('turn.endpoint'), no_turn: argument('turn'), no_text: argument('text'),
         large: ['GateError', 'ETOOBIG', '', true], action: argument('action'), elsewhere: argument('endpoint'), round: argument('action'), ticket: argument('ticket'),
-        config: ['GateError', 'ECONFIG', '/nowhere/c.yaml:1:1', true], faults: ['GateError', 'ECONFIG', '/c.yaml:5:1', true], host: argument('host.log'),
+        config: ['GateError', 'ECONFIG', '/nowhere/c.yaml:1:1', true], faults: ['GateError', 'ECONFIG', '/c.yaml:5:1', true], host: argument('host.log'), store: ['GateError', 'ESYSTEM', '', true],
         busy: ['GateError', 'EBUSY', '', true], 'closed stats': 'ECLOSED', 'closed reload': 'ECLOSED', 'closed submit': 'ECLOSED',
       });
       assert.equal(again, true);

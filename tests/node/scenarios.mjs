@@ -268,8 +268,10 @@ const scenarios = {
 
   // Wrong calls: each a GateError with a code and a path.
   async wrong() {
-    const gate = await open(hosted(), implementation());
+    const path = hosted();
+    const gate = await open(path, implementation());
     const calls = {
+      store: () => open(path, implementation()),
       nobody: () => gate.submit({}, 'x'),
       both: () => gate.submit({ group_id: 1, user_id: 2 }, 'x'),
       fraction: () => gate.check({ group_id: 1.5 }, 'x'),

@@ -187,7 +187,7 @@ export type ErrorCode =
   | 'EBUSY'
   /** This build has no such function yet. */
   | 'ENOTYET'
-  /** A thread or file could not be had. */
+  /** A thread or file could not be had, or another gate has the store: the message says which. */
   | 'ESYSTEM'
   /** A text above 64 MiB. */
   | 'ETOOBIG'
