@@ -177,12 +177,21 @@ static bool set_up(struct rg_sqlite *s, char *why, size_t cap)
 {
   sqlite3_busy_timeout(s->db, BUSY_MS);
   sqlite3_extended_result_codes(s->db, 1);
-  /* a small cache: there is little to hold, and memory is dear on a small machine */
-  if (!rg_sqlite_run(
-          s, "PRAGMA cache_size = -256; PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL"))
-    return rg_sqlite_fail(s, why, cap);
-  /* where it cannot be had (a network folder) the file works all the same, more slowly */
-  if (!rg_sqlite_run(s, "PRAGMA journal_mode = WAL")) return rg_sqlite_fail(s, why, cap);
+  static const char *const settings[] = {
+    /* a small cache: there is little to hold, and memory is dear on a small machine */
+    "PRAGMA cache_size = -256; PRAGMA trusted_schema = OFF",
+    /* Survives a killed process. FULL would survive a machine that goes down as well, for a wait for
+     * the disk with each message (milliseconds instead of 10 us); instead the journal is not believed
+     * then (store_journal.c). */
+    "PRAGMA synchronous = NORMAL",
+    /* where it cannot be had (a network folder) the file works all the same, more slowly */
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA journal_size_limit = 4194304", /* the log's file shrinks again after a large picture */
+    "PRAGMA secure_delete = ON",           /* what people were told does not stay in free pages */
+    "PRAGMA max_page_count = 131072",      /* 512 MiB: twice the text that may wait */
+  };
+  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+    if (!rg_sqlite_run(s, settings[i])) return rg_sqlite_fail(s, why, cap);
   if (!upgrade(s, why, cap)) return false;
   for (size_t i = 0; i < RG_SQL_COUNT; i++)
     if (sqlite3_prepare_v3(s->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT, &s->prepared[i],

@@ -23,6 +23,16 @@ Test(journal, tickets_are_never_given_twice)
   stage_close(&s);
 }
 
+static bool file_has(const char *path, const char *what)
+{
+  static char bytes[1 << 20];
+  FILE *f = fopen(path, "r");
+  cr_assert(f, "%s", path);
+  size_t n = fread(bytes, 1, sizeof bytes, f);
+  fclose(f);
+  return memmem(bytes, n, what, strlen(what)) != NULL;
+}
+
 Test(journal, a_result_leaves_no_words_and_nobody_else_may_read)
 {
   static const char *const names[] = { "", "-wal", "-shm", "-lock" };
@@ -48,6 +58,11 @@ Test(journal, a_result_leaves_no_words_and_nobody_else_may_read)
   cr_assert_eq(rg_gate_stats(s.gate, &stats), RG_OK);
   cr_expect(memmem(stats.ptr, stats.len, "\"journal\":\"on\"", 14));
   rg_gate_release(&stats);
+  rg_gate_close(s.gate);
+  s.gate = NULL;
+  cr_expect_not(file_has(db_path(&s), "a secret"), "nor in what SQLite has given up");
+  cr_expect_not(file_has(db_path(&s), "another one"));
+  cr_expect(file_has(db_path(&s), "send_group_msg"), "the look is a look");
   stage_close(&s);
 }
 
