@@ -248,7 +248,7 @@ static void forward(struct rg_passage *p, struct ob_link *link, const struct ob_
     before[0].len--;
     before[1] = SPAN(",\"echo\":");
   }
-  ob_link_forward(link, before, after, RG_PASSAGE_MS, answered, p);
+  ob_link_forward(link, before, after, p->gate->timing.passage, answered, p);
 }
 
 /* --- actions with a message --- */
@@ -297,7 +297,7 @@ static void deliver(struct rg_front *f, struct rg_passage *p, const struct rg_ju
     .quoted = j->quoted,
     .watch = { .told = delivered, .ctx = p },
   };
-  ob_timer_set(p->gate->service, &p->deadline, RG_PASSAGE_MS, deadline_passed);
+  ob_timer_set(p->gate->service, &p->deadline, p->gate->timing.passage, deadline_passed);
   int32_t rc = rg_gate_deliver(p->gate, &foreign);
   if (rc == RG_OK) return; /* p may be gone */
   delivered(p, SPAN(""), rc == RG_EBUSY ? "too much is waiting" : "memory");
@@ -341,7 +341,7 @@ static void send_one(struct rg_front *f, struct rg_passage *p, const struct rg_j
     return;
   }
   note_chat(p, &j->action);
-  ob_link_call(f->account->link, action, params, RG_PASSAGE_MS, answered, p);
+  ob_link_call(f->account->link, action, params, p->gate->timing.passage, answered, p);
 }
 
 /* What passes as it is, printed anew: peers differ in how they read doubled keys and the like. */

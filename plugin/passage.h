@@ -6,8 +6,6 @@
 #include "plugin/front.h"
 
 enum {
-  /* Koishi and most bots wait for 60 s. */
-  RG_PASSAGE_MS = 50 * 1000,
   RG_RETCODE_FAILED = 1200, /* what NapCat and LLBot call a failure that is nobody's mistake */
 };
 

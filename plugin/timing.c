@@ -16,4 +16,5 @@ const struct rg_timing rg_timing = {
   .probe = 30 * 1000,
   .down = 5 * 60 * 1000,
   .notify = 60 * 60 * 1000,
+  .passage = 50 * 1000,
 };

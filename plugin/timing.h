@@ -20,6 +20,7 @@ struct rg_timing {
   unsigned probe;      /* between two questions whether an account is online again */
   unsigned down;       /* without a connection, until the operator is told */
   unsigned notify;     /* between two lines about the same event */
+  unsigned passage; /* until a framework's action is answered: Koishi and most bots wait for 60 s */
 };
 
 extern const struct rg_timing rg_timing;

@@ -117,14 +117,20 @@ struct relay {
   unsigned port;
 };
 
-static void relay_open_as(struct relay *r, const char *more_relay, const char *rest)
+static void relay_open_timed(struct relay *r, const char *more_relay, const char *rest,
+                             const struct rg_timing *timing)
 {
   char config[4096];
   r->port = free_port();
   snprintf(config, sizeof config, "relay:\n  listen: 127.0.0.1:%u\n%s%s", r->port, more_relay,
            rest);
-  stage_open(&r->stage, "NapCat.Onebot", config, false);
+  stage_open_timed(&r->stage, "NapCat.Onebot", "", config, false, timing);
   stage_ready(&r->stage);
+}
+
+static void relay_open_as(struct relay *r, const char *more_relay, const char *rest)
+{
+  relay_open_timed(r, more_relay, rest, &rg_timing);
 }
 
 static void relay_open(struct relay *r)
@@ -813,6 +819,46 @@ Test(relay, what_a_framework_sent_is_taken_back_by_command)
     cr_expect(found, "%s", ids[i]);
   }
   cr_expect_null(framework_word(f, SHORT_MS), "no command reaches the framework");
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+static struct bot_answer answer_nothing(struct bot *bot, const struct bot_call *call)
+{
+  (void)bot, (void)call;
+  return (struct bot_answer) { .kind = BOT_SILENT };
+}
+
+Test(relay, every_call_is_answered_in_time)
+{
+  enum { IN_TIME_MS = 600 };
+  static const struct {
+    const char *action, *why;
+  } rows[] = {
+    { "{\"action\":\"get_x\",\"echo\":1}", "no answer within" },
+    { "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"hi\"},\"echo\":1}",
+      "no answer within" },
+    { "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":124,\"message\":\"" REPLY_TEXT
+      "\"},\"echo\":1}",
+      "not sent within" },
+    /* behind the one above, whose turn is not over */
+    { "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":124,\"message\":\"later\"},"
+      "\"echo\":1}",
+      "not sent within" },
+  };
+  struct rg_timing timing = rg_timing;
+  struct relay r;
+  timing.passage = IN_TIME_MS;
+  relay_open_timed(&r, "", FAST, &timing);
+  r.stage.bot->answer = answer_nothing;
+  struct framework *f = framework_dial(r.port, "/", "");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    uint64_t from = ob_now_ms();
+    const char *text = framework_ask(f, rows[i].action);
+    uint64_t took = ob_now_ms() - from;
+    cr_expect(has(text, rows[i].why) && has(text, "\"echo\":1"), "row %zu: %s", i, text);
+    cr_expect(took >= IN_TIME_MS && took < 5 * IN_TIME_MS, "row %zu: %d ms", i, (int)took);
+  }
   framework_close(f);
   stage_close(&r.stage);
 }
