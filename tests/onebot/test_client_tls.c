@@ -177,6 +177,37 @@ Test(client_tls, trusts_only_the_right_certificate)
   }
 }
 
+static const char *no_tls(void)
+{
+  return "two libraries in one process";
+}
+
+Test(client_tls, is_not_begun_where_the_process_must_not)
+{
+  static const struct ob_process process = { .lock = peer_process_lock,
+                                             .unlock = peer_process_unlock,
+                                             .sink = peer_process_sink,
+                                             .tls_fault = no_tls };
+  struct host h;
+  struct end e, plain;
+  struct peer_log log = { .mu = PTHREAD_MUTEX_INITIALIZER };
+  struct schema_error error = { 0 };
+  struct ob_service *s = NULL;
+  buf_init(&log.text, 1 << 20);
+  host_begin(&h, "good.pem");
+  const struct ob_service_options o = { .ctx = &log, .log = peer_log_line, .process = &process };
+  cr_assert_eq(ob_service_start(&o, &s, &error), SCHEMA_OK);
+  open_client(s, &e, "wss", "localhost", h.port, "ca.pem");
+  cr_expect(peer_reached(&e.states, 1));
+  cr_expect(strstr(e.why[0], "no TLS: two libraries in one process"), "%s", e.why[0]);
+  cr_expect_eq(h.hellos.n, 0);
+  open_client(s, &plain, "ws", "localhost", h.port, NULL);
+  cr_expect(peer_reached(&plain.states, 1));
+  cr_expect_not(strstr(plain.why[0], "no TLS"), "%s", plain.why[0]);
+  peer_service_done(s, &log);
+  host_end(&h);
+}
+
 Test(client_tls, gives_up_a_peer_without_tls)
 {
   struct peer_log log;
