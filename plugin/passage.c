@@ -369,6 +369,13 @@ static void log_judged(const struct rg_front *f, const struct rg_judged *j, cons
               schema_code_word(e->code), e->path);
 }
 
+/* Whether a step needs nothing of the delivery. A card with a text form does: it may be accepted and
+ * not be shown. */
+static bool is_single(const struct ob_step *step)
+{
+  return step->kind != OB_STEP_REACTION && !(step->card && step->card_text.len > 0);
+}
+
 static void replace(struct rg_front *f, struct rg_passage *p, const struct rg_judged *j)
 {
   const struct ob_plan *plan = &j->judgement.plan;
@@ -378,7 +385,7 @@ static void replace(struct rg_front *f, struct rg_passage *p, const struct rg_ju
                   "framework %s: a reply without a reaction: which message it answers is not known",
                   f->name);
     deliver(f, p, j, NULL);
-  } else if (plan->count == 1 && plan->steps[0].kind != OB_STEP_REACTION) {
+  } else if (plan->count == 1 && is_single(&plan->steps[0])) {
     send_one(f, p, j, plan->steps[0].action, plan->steps[0].params);
   } else {
     deliver(f, p, j, plan);

@@ -374,13 +374,6 @@ Test(relay, messages_are_judged)
       "\"keyboard\","
       "\"data\":{\"rows\":[[{\"label\":\"A\",\"payload\":\"a\"}]]}}]},\"echo\":3}",
       "send_group_msg", "1. A", "\"status\":\"ok\"" },
-    { "a canonical share",
-      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
-      "\"share\",\"data\":{\"platform\":\"netease\",\"url\":\"https://music.163.com/song?id=1\","
-      "\"title\":\"T\",\"description\":\"D\",\"image\":\"https://example.com/c.jpg\","
-      "\"audio\":\"https://example.com/a.mp3\"}}]},\"echo\":3}",
-      "send_group_msg",
-      "{\"type\":\"music\",\"data\":{\"type\":\"163\",\"url\":", "\"status\":\"ok\"" },
     { "a canonical share without a sound",
       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":"
       "\"share\",\"data\":{\"url\":\"https://example.com/\",\"title\":\"T\",\"description\":"
@@ -861,4 +854,41 @@ Test(relay, every_call_is_answered_in_time)
   }
   framework_close(f);
   stage_close(&r.stage);
+}
+
+#define MUSIC_SHARE                                                                                \
+  "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":\"share\","  \
+  "\"data\":{\"platform\":\"netease\",\"url\":\"https://music.163.com/"                            \
+  "song?id=1\",\"title\":\"T\","                                                                   \
+  "\"description\":\"D\",\"image\":\"https://example.com/c.jpg\",\"audio\":"                       \
+  "\"https://example.com/a.mp3\"}}]},\"echo\":3}"
+
+static struct bot_answer answer_shown(struct bot *bot, const struct bot_call *call)
+{
+  (void)bot;
+  if (strcmp(call->action, "get_msg") != 0) return (struct bot_answer) { .kind = BOT_OK };
+  return (struct bot_answer) { .kind = BOT_TEXT,
+                               .text = "\"status\":\"ok\",\"retcode\":0,\"data\":{\"message\":[{"
+                                       "\"type\":\"json\",\"data\":{\"data\":\"{}\"}}]}" };
+}
+
+Test(relay, a_canonical_share_is_a_card_or_its_words)
+{
+  for (int shown = 0; shown < 2; shown++) {
+    struct relay r;
+    relay_open(&r);
+    r.stage.bot->answer = shown ? answer_shown : NULL;
+    struct framework *f = framework_dial(r.port, "/", "");
+    const char *text = framework_ask(f, MUSIC_SHARE);
+    cr_expect(has(text, "\"status\":\"ok\"") && has(text, "\"message_id\":100"), "%s", text);
+    cr_expect(bot_call_has(r.stage.bot, 0, "send_group_msg",
+                           "{\"type\":\"music\",\"data\":{\"type\":\"163\",\"url\":"),
+              "%s", call_params(&r, 0));
+    cr_expect(bot_call_has(r.stage.bot, 1, "get_msg", "\"message_id\":1000"));
+    cr_expect_eq(bot_count(r.stage.bot), shown ? 2 : 3);
+    if (!shown)
+      cr_expect(has(call_params(&r, 2), "T – D\\nhttps://music.163.com"), "%s", call_params(&r, 2));
+    framework_close(f);
+    stage_close(&r.stage);
+  }
 }
