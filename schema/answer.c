@@ -202,6 +202,7 @@ bool schema_answer_is_reply_like(struct span text, size_t at)
 {
   static const struct span usual = SPAN_INIT("\"messages\":");
   size_t n, key = at + 1;
+  if (at >= text.len) return false;
   while (key < text.len && schema_is_space(text.ptr[key])) key++;
   if (text.ptr[at] == '{' && key < text.len && text.len - key >= usual.len &&
       memcmp(text.ptr + key, usual.ptr, usual.len) == 0)
