@@ -438,7 +438,8 @@ void schema_answer_find(const struct schema_answer_search *with, struct span tex
                         struct schema_answer *ret)
 {
   struct search s = { .with = with, .text = text, .ret = ret };
-  memset(ret, 0, sizeof *ret);
+  memset(ret, 0, offsetof(struct schema_answer, error)); /* the path in it is long */
+  schema_fail(&ret->error, SCHEMA_OK, 0, NULL, NULL);
   ret->kind = SCHEMA_ANSWER_NONE;
   while (s.at < text.len) {
     const char *brace = memchr(text.ptr + s.at, '{', text.len - s.at);

@@ -26,9 +26,9 @@ struct judging {
   const struct schema_private *hide;
   struct arena *arena;
   size_t closers_max;
-  struct schema_repairs repairs;
   struct schema_judgement *ret;
   struct span target; /* a tag around a structured reply names it as the message to quote */
+  struct schema_repairs repairs; /* last: see begin */
 };
 
 /* ---- the four ends ---- */
@@ -593,17 +593,34 @@ static void keep_verdict(struct judging *j)
     ret->rich = (struct schema_rich) { .taken = false };
     return;
   }
-  ret->error = (struct schema_error) { .code = SCHEMA_OK };
+  if (ret->error.code != SCHEMA_OK) ret->error = (struct schema_error) { .code = SCHEMA_OK };
   ret->repair_count = j->repairs.count;
   memcpy(ret->repairs, j->repairs.items, j->repairs.count * sizeof *ret->repairs);
+}
+
+/* Clears j and *ret but for their lists of repairs, which are long and mostly empty. */
+static void begin(struct judging *j, const struct schema_offer *offer,
+                  const struct schema_private *hide, struct arena *arena,
+                  struct schema_judgement *ret)
+{
+  memset(j, 0, offsetof(struct judging, repairs));
+  j->offer = offer;
+  j->hide = hide;
+  j->arena = arena;
+  j->ret = ret;
+  j->repairs.count = 0;
+  size_t behind = offsetof(struct schema_judgement, repair_count);
+  memset(ret, 0, offsetof(struct schema_judgement, repairs));
+  memset((char *)ret + behind, 0, sizeof *ret - behind);
+  ret->verdict = SCHEMA_BLOCK;
 }
 
 void schema_judge_words(const struct schema_offer *offer, const struct schema_private *hide,
                         struct span text, struct arena *arena, struct schema_judgement *ret)
 {
-  struct judging j = { .offer = offer, .hide = hide, .arena = arena, .ret = ret };
+  struct judging j;
   size_t base = 0;
-  *ret = (struct schema_judgement) { .verdict = SCHEMA_BLOCK };
+  begin(&j, offer, hide, arena, ret);
   struct span t = schema_trim_blank(text);
   if (t.len == 0)
     refuse(&j, SCHEMA_BLOCK, SCHEMA_EEMPTY, 0, "nothing in the answer");
@@ -618,10 +635,9 @@ void schema_judge_closing(const struct schema_offer *offer, const struct schema_
                           struct span text, size_t closers_max, struct arena *arena,
                           struct schema_judgement *ret)
 {
-  struct judging j = {
-    .offer = offer, .hide = hide, .arena = arena, .closers_max = closers_max, .ret = ret
-  };
-  *ret = (struct schema_judgement) { .verdict = SCHEMA_BLOCK };
+  struct judging j;
+  begin(&j, offer, hide, arena, ret);
+  j.closers_max = closers_max;
   if (!text.ptr) text = SPAN("");
   if (!judge_at_once(&j, text) && !judge_strictly(&j, text)) judge_layer(&j, text, 0, 0);
   if (ret->verdict == SCHEMA_CORRECT && text.len > SCHEMA_CORRECTABLE_CHARS &&
