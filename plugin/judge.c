@@ -38,6 +38,7 @@ static void find_answered(struct rg_gate *gate, struct rg_account *account, stru
   pthread_mutex_lock(&gate->mu);
   uint64_t window_ms = (uint64_t)gate->config->relay.answer_window * 1000;
   bool found =
+      account->mentions.count > 0 &&
       rg_mentions_only(&account->mentions, a->target.group_id, window_ms, ob_now_ms(), &mention);
   pthread_mutex_unlock(&gate->mu);
   if (!found) return;

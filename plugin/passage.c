@@ -135,11 +135,12 @@ static void note(struct rg_account *account, bool group, struct span chat, struc
 {
   struct rg_gate *gate = account->gate;
   if (chat.len == 0 || !ob_id_positive(chat, INT64_MAX)) return;
+  uint64_t now = ob_now_ms();
   pthread_mutex_lock(&gate->mu);
-  rg_conversations_sweep(&gate->conversations, ob_now_ms());
+  rg_conversations_sweep(&gate->conversations, now);
   struct rg_conversation *c = rg_conversation_get(&gate->conversations, account, group, chat);
   pthread_mutex_unlock(&gate->mu);
-  if (c) rg_history_note(&c->history, message_id, ending, error, ob_now_ms());
+  if (c) rg_history_note(&c->history, message_id, ending, error, now);
 }
 
 /* The answer to a message that was delivered here: the id of its first part. */

@@ -154,8 +154,10 @@ enum schema_keys_result schema_keys_add(struct schema_keys *keys, struct span ke
                                         struct arena *arena)
 {
   if (keys->count >= SCHEMA_KEYS_FEW) return add_hashed(keys, key, arena);
-  for (size_t i = 0; i < keys->count; i++)
-    if (span_eq(keys->few[i], key)) return SCHEMA_KEYS_SEEN;
+  for (size_t i = 0; i < keys->count; i++) {
+    bool alike = keys->few[i].len == key.len && (key.len == 0 || *keys->few[i].ptr == *key.ptr);
+    if (alike && span_eq(keys->few[i], key)) return SCHEMA_KEYS_SEEN;
+  }
   keys->few[keys->count++] = key;
   return SCHEMA_KEYS_NEW;
 }
