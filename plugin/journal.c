@@ -9,13 +9,15 @@
 
 enum {
   WHY_MAX = 512,
-  ARENA_SLACK = 256, /* for alignment */
+  ARENA_SLACK = 256,  /* for alignment */
+  INSTANCES_MAX = 64, /* of one process on one store: more are a loop gone wrong */
 };
 
 struct rg_journal {
   struct rg_journal_options o;
-  pthread_mutex_t mu; /* guards the members below */
-  bool failing;       /* the last write failed, and that was said */
+  struct rg_store *own; /* o.store is this one; NULL: the caller's */
+  pthread_mutex_t mu;   /* guards the members below */
+  bool failing;         /* the last write failed, and that was said */
   size_t stale; /* turns of which the file says less than was done: it is not to be believed */
 };
 
@@ -24,6 +26,22 @@ static int64_t now_ms(void)
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Claims the store's journal, or that of a store beside it where another instance of this process
+ * has the first: each start of the process gives the same instance the same one. */
+static bool claim(struct rg_journal *j, uint64_t *last_ticket, char *why, size_t cap)
+{
+  struct rg_store *first = j->o.store;
+  enum rg_claim claimed = first->methods->journal_claim(first, last_ticket, why, cap);
+  for (unsigned n = 2; claimed == RG_CLAIM_OURS && n <= INSTANCES_MAX; n++) {
+    rg_store_close(j->own);
+    j->own = first->methods->sibling(first, n, why, cap);
+    if (!j->own) return false;
+    j->o.store = j->own;
+    claimed = j->own->methods->journal_claim(j->own, last_ticket, why, cap);
+  }
+  return claimed == RG_CLAIM_HAD;
 }
 
 struct rg_journal *rg_journal_open(const struct rg_journal_options *options, uint64_t *last_ticket,
@@ -36,7 +54,7 @@ struct rg_journal *rg_journal_open(const struct rg_journal_options *options, uin
     return NULL;
   }
   j->o = *options;
-  if (j->o.store->methods->journal_claim(j->o.store, last_ticket, why, cap)) return j;
+  if (claim(j, last_ticket, why, cap)) return j;
   rg_journal_free(j);
   return NULL;
 }
@@ -44,6 +62,7 @@ struct rg_journal *rg_journal_open(const struct rg_journal_options *options, uin
 void rg_journal_free(struct rg_journal *j)
 {
   if (!j) return;
+  rg_store_close(j->own);
   pthread_mutex_destroy(&j->mu);
   free(j);
 }

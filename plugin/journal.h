@@ -31,7 +31,8 @@ struct rg_journal_options {
   void *ctx;
 };
 
-/* Claims the store's journal. *last_ticket: the highest ticket ever given. NULL with the reason in
+/* Claims the store's journal; where another instance of this process has it, that of a file beside
+ * it (`replygate.db-2`, …). *last_ticket: the highest ticket ever given. NULL with the reason in
  * why: another process has it, it cannot be written, a newer version wrote it. */
 struct rg_journal *rg_journal_open(const struct rg_journal_options *options, uint64_t *last_ticket,
                                    char *why, size_t cap);

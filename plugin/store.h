@@ -81,6 +81,13 @@ typedef void rg_stored_turn_fn(void *ctx, const struct rg_stored_turn *t);
 
 struct rg_store;
 
+/* How a claim of the journal ended. */
+enum rg_claim {
+  RG_CLAIM_FAILED, /* another process has it, or it cannot be written */
+  RG_CLAIM_OURS,   /* another instance of this process has it: take a sibling */
+  RG_CLAIM_HAD,
+};
+
 /* What a kind of store can do. All may be called from any thread. On failure they return false and
  * write into why (cap bytes, NUL-terminated) what is wrong, where, and what to do. */
 struct rg_store_methods {
@@ -94,9 +101,12 @@ struct rg_store_methods {
                         char *why, size_t cap);
   void (*close)(struct rg_store *s);
 
-  /* Claims the journal for this store alone: fails while another one has it. *last_ticket: the
-   * highest number that any turn ever had. */
-  bool (*journal_claim)(struct rg_store *s, uint64_t *last_ticket, char *why, size_t cap);
+  /* Claims the journal for this store alone. *last_ticket: the highest number that any turn ever
+   * had. */
+  enum rg_claim (*journal_claim)(struct rg_store *s, uint64_t *last_ticket, char *why, size_t cap);
+  /* A new store beside s, for the journal of instance n (2, 3, …) of this process; NULL as
+   * rg_store_new. */
+  struct rg_store *(*sibling)(struct rg_store *s, unsigned n, char *why, size_t cap);
   /* Every turn without a result in the order of tickets, lent for the call. */
   bool (*turn_each)(struct rg_store *s, rg_stored_turn_fn *each, void *ctx, char *why, size_t cap);
   /* Keeps a turn with its steps in the place of what was kept of it. */

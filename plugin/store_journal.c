@@ -3,9 +3,11 @@
  * returns: a process that is killed loses none. With synchronous=NORMAL a machine that goes down may
  * lose the last ones, which would make sent steps look unsent; so the lock file says in which run of
  * the machine, and whether completely, the journal was written. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -74,35 +76,75 @@ void rg_sqlite_trust(struct rg_store *store, bool trusted)
   pthread_mutex_unlock(&s->mu);
 }
 
+/* Whether this process has the file of fd open a second time: then another instance here holds its
+ * lock. */
+static bool is_held_here(int fd)
+{
+  struct stat own, other;
+  DIR *dir = opendir("/proc/self/fd");
+  if (!dir) return false;
+  bool held = false;
+  bool known = fstat(fd, &own) == 0;
+  for (struct dirent *e = readdir(dir); known && e && !held; e = readdir(dir)) {
+    int n = atoi(e->d_name); /* of "." it is 0, which is no lock file */
+    held = n != fd && n != dirfd(dir) && fstat(n, &other) == 0 && own.st_dev == other.st_dev &&
+           own.st_ino == other.st_ino;
+  }
+  closedir(dir);
+  return held;
+}
+
+/* Locks it; the process before this one may still be ending. */
+static enum rg_claim lock(int fd)
+{
+  for (int ms = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; ms += CLAIM_LOOK_MS) {
+    if (errno != EWOULDBLOCK) return RG_CLAIM_FAILED;
+    if (is_held_here(fd)) return RG_CLAIM_OURS;
+    errno = EWOULDBLOCK;
+    if (ms >= CLAIM_MS) return RG_CLAIM_FAILED;
+    usleep(CLAIM_LOOK_MS * 1000);
+  }
+  return RG_CLAIM_HAD;
+}
+
 /* Takes the lock that stands beside the file. Not the file's own locks: those are SQLite's, and
  * closing another descriptor of the file would let go of them. */
-static bool claim(struct rg_sqlite *s, char *why, size_t cap)
+static enum rg_claim claim(struct rg_sqlite *s, char *why, size_t cap)
 {
   char path[4096 + sizeof "-lock"];
   int n = snprintf(path, sizeof path, "%s-lock", s->path);
-  if (n < 0 || (size_t)n >= sizeof path)
-    return rg_sqlite_say(s, "its path is too long", "name a shorter one", why, cap);
+  if (n < 0 || (size_t)n >= sizeof path) {
+    rg_sqlite_say(s, "its path is too long", "name a shorter one", why, cap);
+    return RG_CLAIM_FAILED;
+  }
   int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0)
-    return rg_sqlite_say(s, strerror(errno), "the folder must exist and be writable for this user",
-                         why, cap);
-  int rc = flock(fd, LOCK_EX | LOCK_NB);
-  /* the process before this one may still be ending */
-  for (int ms = 0; rc != 0 && errno == EWOULDBLOCK && ms < CLAIM_MS; ms += CLAIM_LOOK_MS) {
-    usleep(CLAIM_LOOK_MS * 1000);
-    rc = flock(fd, LOCK_EX | LOCK_NB);
+  if (fd < 0) {
+    rg_sqlite_say(s, strerror(errno), "the folder must exist and be writable for this user", why,
+                  cap);
+    return RG_CLAIM_FAILED;
   }
-  if (rc == 0) {
+  enum rg_claim claimed = lock(fd);
+  if (claimed == RG_CLAIM_HAD) {
     s->claim = fd;
-    return true;
+    return claimed;
   }
-  bool taken = errno == EWOULDBLOCK;
+  bool taken = claimed == RG_CLAIM_OURS || errno == EWOULDBLOCK;
   const char *what = taken ? "another Replygate keeps its journal here" : strerror(errno);
   rg_sqlite_say(s, what,
                 taken ? "end it, or give this one a store of its own" : "name another file", why,
                 cap);
   close(fd);
-  return false;
+  return claimed;
+}
+
+struct rg_store *rg_sqlite_sibling(struct rg_store *store, unsigned n, char *why, size_t cap)
+{
+  char path[4096];
+  int len = snprintf(path, sizeof path, "%s-%u", of(store)->path, n);
+  if (len > 0 && (size_t)len < sizeof path)
+    return rg_store_sqlite_new((struct span) { path, (size_t)len }, why, cap);
+  rg_sqlite_say(of(store), "its path is too long", "name a shorter one", why, cap);
+  return NULL;
 }
 
 static bool doubt_all(struct rg_sqlite *s)
@@ -126,13 +168,14 @@ static bool is_sound(struct rg_sqlite *s)
   return sound;
 }
 
-bool rg_sqlite_claim(struct rg_store *store, uint64_t *last_ticket, char *why, size_t cap)
+enum rg_claim rg_sqlite_claim(struct rg_store *store, uint64_t *last_ticket, char *why, size_t cap)
 {
   struct rg_sqlite *s = of(store);
   pthread_mutex_lock(&s->mu);
   bool fine = rg_sqlite_need(s, why, cap);
   bool before = fine && s->claim < 0; /* a second claim of the same store is none */
-  fine = fine && (!before || claim(s, why, cap));
+  enum rg_claim claimed = before ? claim(s, why, cap) : fine ? RG_CLAIM_HAD : RG_CLAIM_FAILED;
+  fine = claimed == RG_CLAIM_HAD;
   if (fine && !is_sound(s))
     fine = rg_sqlite_say(s, "the file is damaged", "move it away; what it says is lost", why, cap);
   if (fine && before && !is_trusted(s) && !doubt_all(s)) fine = rg_sqlite_fail(s, why, cap);
@@ -146,9 +189,10 @@ bool rg_sqlite_claim(struct rg_store *store, uint64_t *last_ticket, char *why, s
   } else if (s->claim >= 0) {
     close(s->claim);
     s->claim = -1;
+    claimed = RG_CLAIM_FAILED;
   }
   pthread_mutex_unlock(&s->mu);
-  return fine;
+  return claimed;
 }
 
 /* ---- reading ---- */

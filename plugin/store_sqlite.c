@@ -337,6 +337,7 @@ static const struct rg_store_methods methods = {
   .override_put = override_put,
   .override_drop = override_drop,
   .journal_claim = rg_sqlite_claim,
+  .sibling = rg_sqlite_sibling,
   .turn_each = rg_sqlite_turn_each,
   .turn_put = rg_sqlite_turn_put,
   .step_put = rg_sqlite_step_put,

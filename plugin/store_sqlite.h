@@ -86,7 +86,8 @@ bool rg_sqlite_budget_put(struct rg_store *s, struct span name, int64_t day, uin
 bool rg_sqlite_budget_get(struct rg_store *s, struct span name, int64_t *retday,
                           uint64_t *rettokens, char *why, size_t cap);
 
-bool rg_sqlite_claim(struct rg_store *s, uint64_t *last_ticket, char *why, size_t cap);
+enum rg_claim rg_sqlite_claim(struct rg_store *s, uint64_t *last_ticket, char *why, size_t cap);
+struct rg_store *rg_sqlite_sibling(struct rg_store *s, unsigned n, char *why, size_t cap);
 bool rg_sqlite_turn_each(struct rg_store *s, rg_stored_turn_fn *each, void *ctx, char *why,
                          size_t cap);
 bool rg_sqlite_turn_put(struct rg_store *s, const struct rg_stored_turn *t, char *why, size_t cap);

@@ -349,7 +349,8 @@ static void left_put(const struct stage *s, const struct left *row)
     .steps = steps,
     .step_count = count,
   };
-  cr_assert(store->methods->journal_claim(store, &last, why, sizeof why), "%s", why);
+  cr_assert_eq(store->methods->journal_claim(store, &last, why, sizeof why), RG_CLAIM_HAD, "%s",
+               why);
   cr_assert(store->methods->turn_put(store, &turn, why, sizeof why), "%s", why);
   if (row->other_run) store->methods->journal_trust(store, false);
   rg_store_close(store);
