@@ -3,8 +3,10 @@
 
 #include "onebot/id.h"
 #include "plugin/command.h"
+#include "plugin/config_address.h"
 #include "plugin/doctor.h"
 #include "plugin/process.h"
+#include "plugin/store.h"
 
 enum { WAIT_MS = 15 * 1000 }; /* reverse connections are tried again every 3 to 5 seconds */
 
@@ -17,11 +19,26 @@ static int usage(void)
   return RG_EXIT_USAGE;
 }
 
-static int examine(const struct rg_config *c, struct span try_user)
+/* Whether a store that is elsewhere can be had. Returns how many things are wrong. */
+static unsigned examine_store(const struct rg_config *c, struct arena *arena)
+{
+  char why[512] = "";
+  struct rg_store *s = rg_store_new(c->store, why, sizeof why);
+  bool fine = s && (!s->methods->probe || s->methods->probe(s, why, sizeof why));
+  struct span shown = rg_address_shown(c->store, arena);
+  if (!fine)
+    printf("store\n  WRONG  %s\n", why);
+  else if (s->methods->probe)
+    printf("store\n  ok     %.*s answers and takes writes\n", (int)shown.len, shown.ptr);
+  rg_store_close(s);
+  return !fine;
+}
+
+static int examine(const struct rg_config *c, struct span try_user, struct arena *arena)
 {
   struct ob_service_options options = { .process = &rg_process };
   struct ob_service *service;
-  unsigned wrong = 0;
+  unsigned wrong = examine_store(c, arena);
   if (ob_service_start(&options, &service, NULL) != SCHEMA_OK) {
     fputs("replygate doctor: no thread could be started\n", stderr);
     return RG_EXIT_FAULT;
@@ -50,7 +67,7 @@ int rg_command_doctor(int argc, char **argv)
   for (size_t i = 0; i < faults.count; i++)
     fprintf(stderr, "%s:%zu:%zu: %.*s\n", argv[1], faults.items[i].line, faults.items[i].column,
             (int)faults.items[i].what.len, faults.items[i].what.ptr);
-  int rc = c ? examine(c, try_user) : RG_EXIT_FAULT;
+  int rc = c ? examine(c, try_user, &arena) : RG_EXIT_FAULT;
   rg_config_release(c);
   arena_done(&arena);
   return rc;

@@ -181,6 +181,7 @@ struct rg_config {
   struct span path, folder; /* absolute; relative paths of the file start at folder */
   enum schema_language language;
   struct span store;
+  struct span journal_store; /* the same, or a file of this machine's where that one is shared */
   enum rg_journal_mode journal;
   struct span log_level, log_file;
   struct span command_prefix;

@@ -121,26 +121,78 @@ bool rg_address_is_host(struct span text)
   return is_name(text) || is_numeric(AF_INET6, text);
 }
 
-bool rg_address_is_store(struct span text)
+static int hex_of(char c)
 {
-  struct span host;
-  uint16_t port;
-  if (take(&text, SPAN("sqlite:"))) return text.len > 0 && !span_starts(text, SPAN("//"));
+  static const char digits[] = "0123456789abcdef";
+  const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
+  return at ? (int)(at - digits) : -1;
+}
+
+/* What % stands for at the begin of s: 0 to 255, or -1. */
+static int escaped(struct span s)
+{
+  int high = s.len > 2 ? hex_of(s.ptr[1]) : -1;
+  int low = high >= 0 ? hex_of(s.ptr[2]) : -1;
+  return low >= 0 ? high * 16 + low : -1;
+}
+
+size_t rg_address_decode(struct span part, char *out)
+{
+  size_t n = 0;
+  for (size_t i = 0; i < part.len; i++) {
+    struct span rest = { part.ptr + i, part.len - i };
+    int c = part.ptr[i] == '%' ? escaped(rest) : -1;
+    out[n++] = c >= 0 ? (char)c : part.ptr[i];
+    if (c >= 0) i += 2;
+  }
+  return n;
+}
+
+/* Whether every % of s is followed by two digits. */
+static bool is_escaped(struct span s)
+{
+  for (size_t i = 0; i < s.len; i++)
+    if (s.ptr[i] == '%' && escaped((struct span) { s.ptr + i, s.len - i }) < 0) return false;
+  return true;
+}
+
+/* "user:password"; the user may be empty. */
+static bool take_login(struct span login, struct rg_redis_address *ret)
+{
+  ret->user = cut(&login, ":");
+  if (!take(&login, SPAN(":")) || login.len == 0) return false;
+  ret->password = login;
+  return is_escaped(ret->user) && is_escaped(login);
+}
+
+bool rg_address_redis(struct span text, struct rg_redis_address *ret)
+{
+  enum { REDIS_PORT = 6379 };
+  *ret = (struct rg_redis_address) { .port = REDIS_PORT };
   if (!is_visible(text) || !take(&text, SPAN("redis://"))) return false;
-  struct span rest = text, user = cut(&rest, "@/");
+  struct span rest = text, login = cut(&rest, "@/");
   if (rest.len > 0 && rest.ptr[0] == '@') {
     text = rest;
     take(&text, SPAN("@"));
-    if (user.len == 0) return false;
+    if (!take_login(login, ret)) return false;
   }
-  if (!take_host(&text, ":/", &host)) return false;
-  if (take(&text, SPAN(":")) && !port_of(cut(&text, "/"), &port)) return false;
+  if (!take_host(&text, ":/", &ret->host)) return false;
+  if (take(&text, SPAN(":")) && !port_of(cut(&text, "/"), &ret->port)) return false;
   if (text.len == 0 || span_is(text, "/")) return true;
   take(&text, SPAN("/"));
   if (text.len > 5) return false;
-  for (size_t i = 0; i < text.len; i++)
+  for (size_t i = 0; i < text.len; i++) {
     if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
+    ret->database = ret->database * 10 + (unsigned)(text.ptr[i] - '0');
+  }
   return true;
+}
+
+bool rg_address_is_store(struct span text)
+{
+  struct rg_redis_address address;
+  if (take(&text, SPAN("sqlite:"))) return text.len > 0 && !span_starts(text, SPAN("//"));
+  return rg_address_redis(text, &address);
 }
 
 struct span rg_address_shown(struct span text, struct arena *arena)

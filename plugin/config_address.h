@@ -22,8 +22,19 @@ bool rg_address_is_any(struct span host);
 /* A host name or numeric address as media may come from: no scheme, port or path. */
 bool rg_address_is_host(struct span text);
 
-/* sqlite:FILE or redis://[user:password@]host[:port][/number]. */
+/* sqlite:FILE, or what rg_address_redis reads. */
 bool rg_address_is_store(struct span text);
+
+/* redis://[[user]:password@]host[:port][/number]. The parts are lent from the text; user and password
+ * still have their %XX, the host is without brackets. */
+struct rg_redis_address {
+  struct span user, password, host;
+  uint16_t port;
+  unsigned database;
+};
+bool rg_address_redis(struct span text, struct rg_redis_address *ret);
+/* Writes part, which that function gave, to out (part.len bytes) without %XX and returns how long. */
+size_t rg_address_decode(struct span part, char *out);
 
 /* An address without what may be secret: nothing behind ? or before @. Lives in arena. */
 struct span rg_address_shown(struct span text, struct arena *arena);

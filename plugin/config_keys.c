@@ -48,16 +48,18 @@ static const struct rg_key top[] = {
     .help_en = "Language of notices and of the answers to commands: zh or en.",
     .help_zh = "提示和命令回答所用的语言：zh 中文，en 英文。" },
   { .name = "store", .type = RG_KEY_STORE, .offset = AT_TOP(store),
-    .initial = "sqlite:replygate.db", .flags = RG_KEY_ADDRESS, .not_built = "redis:",
+    .initial = "sqlite:replygate.db", .flags = RG_KEY_ADDRESS,
     .help_en = "Where settings made in the chat, turns on their way and what the built-in agent "
-               "remembers are kept: sqlite:FILE, or redis://host:6379/0.",
-    .help_zh = "聊天里改的设置、正在投递的消息、内置助手的记忆存在哪里：sqlite:文件，或 redis://主机:6379/0。" },
+               "remembers are kept: sqlite:FILE, or for several machines redis://host:6379/0 (with a "
+               "password redis://:PASSWORD@host:6379/0; no TLS). It needs a restart.",
+    .help_zh = "设置、消息、记忆存在哪：sqlite:文件；多机共用 redis://[:密码@]主机:6379/0，无 TLS；需重启。" },
   { .name = "journal", .type = RG_KEY_WORD, .offset = AT_TOP(journal), .words = journals,
     .initial = "required",
     .help_en = "Turns on their way are written to the store first, so that a crash neither loses nor "
                "repeats one. required: where it cannot be written nothing is sent; optional: then "
-               "sending goes on without it; off. It needs a restart.",
-    .help_zh = "投递前先记到存储，崩溃后不丢不重：required 写不进不发，optional 照发，off 不记；需重启。" },
+               "sending goes on without it; off. With a redis: store they are in replygate.db beside the "
+               "configuration. It needs a restart.",
+    .help_zh = "先记后发，崩溃不丢不重：required 写不进不发，optional 照发，off 不记（redis 时在 replygate.db）；需重启。" },
   { .name = "log", .type = RG_KEY_SECTION,
     .help_en = "The log.", .help_zh = "日志。" },
   { .name = "log.level", .type = RG_KEY_WORD_TEXT, .offset = AT_TOP(log_level),

@@ -657,6 +657,15 @@ struct rg_config *rg_config_read(struct span text, struct span folder, rg_env_fn
   return rg_config_read_files(text, folder, false, env, env_ctx, arena, faults);
 }
 
+/* The journal is one machine's: beside a store that several share it has the default file. */
+static void place_journal(struct rg_config *c)
+{
+  c->journal_store = c->store;
+  if (!span_starts(c->store, SPAN("redis:"))) return;
+  struct span file = rg_path_join(c->folder, SPAN("replygate.db"), &c->arena);
+  c->journal_store = arena_printf(&c->arena, "sqlite:%.*s", (int)file.len, file.ptr);
+}
+
 struct rg_config *rg_config_read_files(struct span text, struct span folder, bool files,
                                        rg_env_fn *env, void *env_ctx, struct arena *arena,
                                        struct rg_config_faults *faults)
@@ -681,6 +690,7 @@ struct rg_config *rg_config_read_files(struct span text, struct span folder, boo
                                .fault = on_fault,
                                .ctx = l };
   read_all(l, text);
+  place_journal(c);
   c->not_built.items = NULL;
   struct span *not_built = arena_zalloc(&c->arena, l->not_built_count + 1, sizeof *not_built);
   if (not_built) {

@@ -10,6 +10,7 @@
 #include "plugin/agent.h"
 #include "plugin/crash.h"
 #include "plugin/delivery.h"
+#include "plugin/follow.h"
 #include "plugin/journal.h"
 #include "plugin/process.h"
 #include "plugin/recovery.h"
@@ -186,6 +187,7 @@ int32_t rg_gate_reload(struct rg_gate *gate, char *why, size_t cap)
   }
   int32_t rc = config_install(gate, config, why, cap);
   if (rc == RG_OK) rg_log_line(&gate->log, RG_LOG_INFO, "the configuration was read anew");
+  rg_follow_now(gate->follow);
   rg_config_release(config);
   return rc;
 }
@@ -206,8 +208,10 @@ static void gate_free(struct rg_gate *gate)
   for (size_t i = 0; i < gate->account_count; i++) rg_account_free(gate->accounts[i]);
   free(gate->accounts);
   rg_conversations_done(&gate->conversations);
+  rg_follow_free(gate->follow);
   rg_settings_free(gate->settings);
   rg_journal_free(gate->journal);
+  rg_store_close(gate->own_store);
   rg_store_close(gate->store);
   arena_done(&gate->event_arena);
   rg_config_release(gate->config);
@@ -237,7 +241,17 @@ static bool settings_open(struct rg_gate *gate, struct rg_config *config)
   if (!rg_settings_load(gate->settings, why, sizeof why)) {
     rg_log_line(&gate->log, RG_LOG_WARN, "store: %s", why);
   }
+  gate->follow = rg_follow_new(gate->store, gate->settings, &gate->log, RG_FOLLOW_MS);
   return true;
+}
+
+/* Where the journal is: it is one machine's. NULL and why: memory ran out. */
+static struct rg_store *journal_store(struct rg_gate *gate, const struct rg_config *config,
+                                      char *why, size_t cap)
+{
+  if (span_eq(config->journal_store, config->store)) return gate->store;
+  gate->own_store = rg_store_new(config->journal_store, why, cap);
+  return gate->own_store;
 }
 
 static void journal_trouble(void *ctx)
@@ -251,15 +265,15 @@ static bool journal_open(struct rg_gate *gate, const struct rg_config *config, c
                          size_t cap)
 {
   char fault[512] = "";
-  const struct rg_journal_options options = {
-    .store = gate->store,
+  struct rg_journal_options options = {
     .optional = config->journal == RG_JOURNAL_OPTIONAL,
     .log = &gate->log,
     .trouble = journal_trouble,
     .ctx = gate,
   };
   if (config->journal == RG_JOURNAL_OFF) return true;
-  if (!gate->store) {
+  options.store = journal_store(gate, config, fault, sizeof fault);
+  if (!options.store) {
     rg_log_line(&gate->log, RG_LOG_WARN, "journal: there is no store, so a crash may lose turns");
     return true;
   }

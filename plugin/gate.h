@@ -43,6 +43,8 @@ struct rg_gate {
   struct rg_timing timing;
   char *config_path;
   struct rg_store *store;     /* NULL: overrides last as long as the process */
+  struct rg_store *own_store; /* the journal's, where the other one is shared; else NULL */
+  struct rg_follow *follow;   /* NULL: the store is not shared */
   struct rg_journal *journal; /* NULL: off */
   struct rg_settings *settings;
 

@@ -1,5 +1,6 @@
 /* main: the program `replygate`: finds the sub-command in one table and runs it. */
 #include <curl/curlver.h>
+#include <hiredis/hiredis.h>
 #include <libwebsockets.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -58,7 +59,8 @@ static int version(void)
 {
   printf("replygate %s\nABI %u\n", RG_VERSION, RG_ABI);
   printf("libwebsockets %s\nlibyaml %s\n", lws_get_library_version(), yaml_get_version_string());
-  printf("sqlite %s\nlibcurl %s\n", SQLITE_VERSION, LIBCURL_VERSION); /* loaded when needed */
+  printf("sqlite %s\nhiredis %d.%d.%d\nlibcurl %s\n", SQLITE_VERSION, HIREDIS_MAJOR, HIREDIS_MINOR,
+         HIREDIS_PATCH, LIBCURL_VERSION); /* loaded when needed */
   return 0;
 }
 

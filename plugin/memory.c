@@ -61,7 +61,11 @@ static void budget_spend(struct rg_agent *agent, struct rg_budget *b, struct spa
   const struct rg_store_methods *m = methods_of(agent);
   char why[WHY_MAX] = "";
   rg_budget_spend(b, tokens);
-  if (m && m->budget_put)
+  if (m && m->budget_add)
+    report(agent,
+           m->budget_add(agent->gate->store, name, b->day, tokens, &b->tokens, why, sizeof why),
+           why);
+  else if (m && m->budget_put)
     report(agent, m->budget_put(agent->gate->store, name, b->day, b->tokens, why, sizeof why), why);
 }
 

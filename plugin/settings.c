@@ -10,6 +10,7 @@ enum {
   OVERLAYS_MAX = 100000,       /* groups with overrides: ten times the largest bots */
   OVERLAY_ARENA_MAX = 4 << 20, /* every key of a group with its longest value */
   LOAD_ARENA_MAX = 512 << 20,
+  LOADS_MAX = 3,  /* people do not set something in every millisecond */
   JSON_DEPTH = 4, /* a value is a scalar or a list of scalars */
 };
 
@@ -44,6 +45,7 @@ struct rg_settings {
   void *ctx;
   struct entry **buckets;
   size_t bucket_count, count; /* a power of two */
+  uint64_t changes;           /* made in this process */
 };
 
 /* ---- overlays ---- */
@@ -383,8 +385,19 @@ bool rg_settings_load(struct rg_settings *s, char *why, size_t cap)
   struct loading l = { .count = 0 };
   arena_init(&l.arena, LOAD_ARENA_MAX);
   pthread_mutex_lock(&s->mu);
-  bool fine = !s->store || s->store->methods->override_each(s->store, on_override, &l, why, cap);
-  if (fine && s->store) {
+  struct rg_store *store = s->store;
+  bool fine = true, late = store != NULL;
+  /* no message waits while the store is read: what was set meanwhile may be missing then */
+  for (int n = 0; late && fine && n < LOADS_MAX; n++) {
+    uint64_t before = s->changes;
+    pthread_mutex_unlock(&s->mu);
+    arena_reset(&l.arena);
+    l.count = 0;
+    fine = store->methods->override_each(store, on_override, &l, why, cap);
+    pthread_mutex_lock(&s->mu);
+    late = s->changes != before;
+  }
+  if (fine && store) {
     table_clear(s);
     fine = !l.failed && take_over(s, &l);
     if (!fine) snprintf(why, cap, "store: no memory for what was set in the chat");
@@ -562,6 +575,7 @@ enum rg_change_result rg_settings_set(struct rg_settings *s, struct span endpoin
   };
   *ret = (struct rg_change) { .why = { NULL, 0 } };
   pthread_mutex_lock(&s->mu);
+  s->changes++;
   enum rg_change_result result = set_locked(s, &change, key, value, language, arena, ret);
   pthread_mutex_unlock(&s->mu);
   return result;
@@ -656,6 +670,7 @@ enum rg_change_result rg_settings_reset(struct rg_settings *s, struct span endpo
   *ret = (struct rg_change) { .why = { NULL, 0 } };
   *retcount = 0;
   pthread_mutex_lock(&s->mu);
+  s->changes++;
   enum rg_change_result result = reset_locked(s, endpoint, group_id, key, retcount, arena, ret);
   pthread_mutex_unlock(&s->mu);
   return result;

@@ -9,6 +9,7 @@ struct kind {
 
 static const struct kind kinds[] = {
   { "sqlite:", rg_store_sqlite_new },
+  { "redis:", rg_store_redis_new },
 };
 
 struct rg_store *rg_store_new(struct span address, char *why, size_t cap)
@@ -19,7 +20,7 @@ struct rg_store *rg_store_new(struct span address, char *why, size_t cap)
     struct span path = { address.ptr + scheme.len, address.len - scheme.len };
     return kinds[i].make(path, why, cap);
   }
-  snprintf(why, cap, "store: this build has no such store yet: write sqlite:FILE");
+  snprintf(why, cap, "store: there is no such store: write sqlite:FILE or redis://host:6379/0");
   return NULL;
 }
 

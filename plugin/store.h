@@ -144,6 +144,16 @@ struct rg_store_methods {
                      size_t cap);
   bool (*budget_get)(struct rg_store *s, struct span name, int64_t *retday, uint64_t *rettokens,
                      char *why, size_t cap);
+
+  /* What a store has that several machines share, instead of budget_put: adds to what was spent that
+   * day and gives the sum of all machines. */
+  bool (*budget_add)(struct rg_store *s, struct span name, int64_t day, uint64_t tokens,
+                     uint64_t *rettotal, char *why, size_t cap);
+  /* A number that is another one once an override was changed, by whomever. Not NULL: others may
+   * change them (follow.h). */
+  bool (*version)(struct rg_store *s, uint64_t *ret, char *why, size_t cap);
+  /* Whether it answers and takes writes. */
+  bool (*probe)(struct rg_store *s, char *why, size_t cap);
 };
 
 enum {
@@ -169,5 +179,6 @@ void rg_store_close(struct rg_store *s);
 
 /* Each kind of store; path is what stands behind the scheme. */
 struct rg_store *rg_store_sqlite_new(struct span path, char *why, size_t cap); /* store_sqlite.c */
+struct rg_store *rg_store_redis_new(struct span path, char *why, size_t cap);  /* store_redis.c */
 
 #endif

@@ -224,7 +224,7 @@ Test(store, two_processes_share_a_file)
 Test(store, kinds)
 {
   char why[256] = "";
-  cr_expect_null(rg_store_new(SPAN("redis://h"), why, sizeof why));
+  cr_expect_null(rg_store_new(SPAN("files:/a"), why, sizeof why));
   cr_expect_not_null(strstr(why, "sqlite:FILE"));
 }
 
