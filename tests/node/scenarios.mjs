@@ -255,12 +255,13 @@ const scenarios = {
     if (given.reply) setTimeout(() => gate.close(), 300);
   },
 
-  // Two copies of the library and two of the script in one process.
+  // Two copies of the library and two of the script in one process, all with one configuration.
   async twice() {
     const require = createRequire(import.meta.url);
-    const mine = await open(hosted(), implementation());
+    const path = hosted();
+    const mine = await open(path, implementation());
     const others = [];
-    for (const script of given.scripts) others.push(await require(script).open(hosted(), implementation()));
+    for (const script of given.scripts) others.push(await require(script).open(path, implementation()));
     const results = await Promise.all([mine, ...others].map((gate, i) => gate.submit(turn(i), reply('x'))));
     await Promise.all([mine, ...others].map((gate) => gate.close()));
     say({ results: results.map((r) => r.result), libraries: given.scripts.map((script) => require(script).library()) });
@@ -268,10 +269,9 @@ const scenarios = {
 
   // Wrong calls: each a GateError with a code and a path.
   async wrong() {
-    const path = hosted();
-    const gate = await open(path, implementation());
+    const gate = await open(hosted(), implementation());
     const calls = {
-      store: () => open(path, implementation()),
+      store: () => open(config({ connect: 'host' }, 'store: sqlite:/proc/replygate.db\n')),
       nobody: () => gate.submit({}, 'x'),
       both: () => gate.submit({ group_id: 1, user_id: 2 }, 'x'),
       fraction: () => gate.check({ group_id: 1.5 }, 'x'),
