@@ -8,11 +8,15 @@ const { Context, Logger } = require('koishi');
 const plugin = (name) => { const m = require(name); return m.default ?? m; };
 Logger.levels = { base: 0 };
 
+// A port that somebody else is to listen at in a moment: not one that the kernel picks, which by then
+// it could have given to a connection. Each process begins elsewhere.
+let taken = 0;
 export const freePort = () => new Promise((resolve) => {
-  const server = createServer().listen(0, '127.0.0.1', () => {
-    const { port } = server.address();
-    server.close(() => resolve(port));
-  });
+  const attempt = () => {
+    const port = 10000 + ((process.pid * 32 + taken++) % 20000);
+    const server = createServer().once('error', attempt).listen(port, '127.0.0.1', () => server.close(() => resolve(port)));
+  };
+  attempt();
 });
 
 export class Gate {

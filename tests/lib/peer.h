@@ -122,6 +122,25 @@ PEER_FN int peer_listen(unsigned *port)
   return peer_listen_at(0, port);
 }
 
+/* A port that somebody else is to listen at in a moment. Not one that the kernel picks: by then it
+ * could have given it to another test's connection. Each process begins elsewhere. */
+PEER_FN unsigned peer_free_port(void)
+{
+  enum { FIRST = 10000, COUNT = 20000, STRIDE = 32 }; /* below the ports that the kernel picks */
+  static unsigned taken;
+  for (;;) {
+    unsigned port = FIRST + ((unsigned)getpid() * STRIDE + taken++) % COUNT;
+    struct sockaddr_in a = { .sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool is_free = bind(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    close(fd);
+    if (is_free) return port;
+    cr_assert_lt(taken, COUNT, "no port is free");
+  }
+}
+
 /* -1 where nobody came in time. */
 PEER_FN int peer_accept_in(int listening, int ms)
 {

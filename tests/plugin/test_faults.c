@@ -138,14 +138,6 @@ static size_t ready_count(struct rg_gate *gate)
   return n;
 }
 
-/* Ports that are free now. */
-static void ports_find(struct field *f)
-{
-  int held[ROWS];
-  for (size_t i = 0; i < ROWS; i++) held[i] = peer_listen(&f->cells[i].port);
-  for (size_t i = 0; i < ROWS; i++) close(held[i]);
-}
-
 static void dial_all(struct field *f)
 {
   for (size_t i = 0; i < ROWS; i++) {
@@ -168,12 +160,11 @@ static void field_open(struct field *f, const char *played, bool reverse)
   cr_assert_eq(ob_service_start(&none, &f->service, NULL), SCHEMA_OK);
   for (size_t i = 0; i < ROWS; i++) {
     struct cell *c = &f->cells[i];
-    *c = (struct cell) { .row = &rows[i] };
+    *c = (struct cell) { .row = &rows[i], .port = reverse ? peer_free_port() : 0 };
     snprintf(c->name, sizeof c->name, "e%zu", i);
     const struct ob_sandbox_options options = { .profile = played };
     cr_assert_eq(ob_sandbox_start(f->service, &options, &c->box, NULL), SCHEMA_OK);
   }
-  if (reverse) ports_find(f);
   f->keeper = keeper_new();
   strcpy(f->folder, "/tmp/rg-test-XXXXXX");
   cr_assert(mkdtemp(f->folder));

@@ -282,8 +282,7 @@ Test(hosted, a_framework_in_front_of_a_host_gets_its_echo)
   };
   char more[128], head[4096];
   struct host h;
-  unsigned port;
-  close(peer_listen(&port));
+  unsigned port = peer_free_port();
   snprintf(more, sizeof more, "relay: {listen: '127.0.0.1:%u'}\n", port);
   host_open_as(&h, "", more);
   int fd = peer_dial(port, "/", "", head, sizeof head);

@@ -29,13 +29,6 @@ struct framework {
   char head[4096];
 };
 
-static unsigned free_port(void)
-{
-  unsigned port;
-  close(peer_listen(&port));
-  return port;
-}
-
 static struct framework *framework_new(int fd, bool dialled)
 {
   struct framework *f = calloc(1, sizeof *f);
@@ -121,7 +114,7 @@ static void relay_open_timed(struct relay *r, const char *more_relay, const char
                              const struct rg_timing *timing)
 {
   char config[4096];
-  r->port = free_port();
+  r->port = peer_free_port();
   snprintf(config, sizeof config, "relay:\n  listen: 127.0.0.1:%u\n%s%s", r->port, more_relay,
            rest);
   stage_open_timed(&r->stage, "NapCat.Onebot", "", config, false, timing);
