@@ -120,7 +120,7 @@ static void unknown(struct rg_loader *l, const struct rg_mapping *m, struct span
                     const struct rg_yaml *key, struct span path)
 {
   enum { NAMES_MAX = 64 };
-  struct span names[NAMES_MAX];
+  struct span names[NAMES_MAX] = { { NULL, 0 } };
   if (l->fault_count == RG_FAULTS_MAX) return; /* a search in vain for each of many keys is slow */
   size_t count = names_in(m->scope, section, names, NAMES_MAX);
   struct span meant = rg_nearest(key->text, names, count);

@@ -400,7 +400,7 @@ static size_t word_index(const struct rg_key *key, struct span word)
 /* Words of the row are bits, other names those of HTTP tools, looked up when all are known. */
 static bool read_tool_names(const struct value *v, const struct rg_yaml *node, struct rg_group *g)
 {
-  struct rg_list names;
+  struct rg_list names = { NULL, 0 };
   if (!read_list(v, node, text_item, &names)) return false;
   struct span *others = arena_zalloc(v->r->arena, names.count + 1, sizeof *others);
   if (!others) return out_of_memory(v, node);
