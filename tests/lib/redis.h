@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/lib/peer.h"
+
 #define REDIS_FN static __attribute__((unused))
 
 struct redis {
@@ -58,6 +60,7 @@ REDIS_FN bool redis_answers(const struct redis *r)
 
 REDIS_FN void redis_run(struct redis *r)
 {
+  enum { NOT_FOUND = 127 }; /* a shell's own number for it */
   char port[8];
   snprintf(port, sizeof port, "%u", r->port);
   r->pid = fork();
@@ -70,10 +73,14 @@ REDIS_FN void redis_run(struct redis *r)
     execlp("redis-server", "redis-server", "--bind", "127.0.0.1", "--port", port, "--dir",
            r->folder, "--save", "", "--appendonly", "no", "--requirepass", r->password,
            (char *)NULL);
-    _exit(127);
+    _exit(NOT_FOUND);
   }
   for (int i = 0; i < 500 && !redis_answers(r); i++) {
-    if (waitpid(r->pid, NULL, WNOHANG) == r->pid) cr_skip("redis-server is not installed");
+    int status;
+    if (waitpid(r->pid, &status, WNOHANG) == r->pid) {
+      cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND, "redis-server ended");
+      cr_skip("redis-server is not installed");
+    }
     usleep(20000);
   }
   cr_assert(redis_answers(r));
@@ -89,7 +96,7 @@ REDIS_FN struct redis redis_start(const char *password)
 {
   struct redis r = { .folder = "/tmp/rg_redis_XXXXXX" };
   cr_assert_not_null(mkdtemp(r.folder));
-  close(redis_listen(&r.port));
+  r.port = peer_free_port();
   snprintf(r.password, sizeof r.password, "%s", password);
   snprintf(r.address, sizeof r.address,
            *password ? "redis://:%s@127.0.0.1:%u/3" : "redis://%s127.0.0.1:%u/3", password, r.port);
