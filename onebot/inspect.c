@@ -5,6 +5,7 @@
 #include "onebot/canonical.h"
 #include "onebot/id.h"
 #include "onebot/wire.h"
+#include "schema/reasoning.h"
 #include "schema/residue.h"
 #include "schema/silence.h"
 #include "schema/tag.h"
@@ -276,18 +277,48 @@ static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c
   return compose_reply(in, &judged->reply, c);
 }
 
+/* Takes off what a model has thought aloud: it is no answer, whoever sends it (reply.md 108). Channels
+ * only with their tokens, for without them they are ordinary words. False: refused. */
+static bool cut_reasoning(struct ob_inspect *in, struct span *text)
+{
+  struct schema_reasoning left;
+  struct span answer = *text, final;
+  if (!in->settings->unwrap || text->len == 0) return true;
+  if (span_find(answer, SPAN("<|")) < answer.len) {
+    enum schema_channel channel = schema_reasoning_channel(answer, &final);
+    if (channel == SCHEMA_CHANNEL_CALL)
+      return ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("text"),
+                               "holds a tool call written as text");
+    if (channel == SCHEMA_CHANNEL_FINAL) answer = final;
+    if (channel == SCHEMA_CHANNEL_REASONING) answer.len = 0;
+  }
+  if (schema_reasoning_possible(answer)) {
+    if (!schema_reasoning_cut(answer, in->arena, &left))
+      return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
+    if (left.cut) answer = left.text;
+  }
+  if (answer.ptr == text->ptr && answer.len == text->len) return true;
+  *text = span_trim(answer);
+  if (text->len > 0) return true;
+  return ob_inspect_refuse(in, SCHEMA_EREASONING, SPAN("text"), "holds only reasoning, no answer");
+}
+
 /* The run of texts that begins with segment number index; *retend is behind it. */
 static bool text_run(struct ob_inspect *in, const struct schema_node *segment, size_t *index,
                      struct ob_compose *c, const struct schema_node **retend)
 {
-  struct span text = join_run(segment, in->arena, retend);
+  struct span text = join_run(segment, in->arena, retend), words = text;
   bool handled = false, fine = true;
   enter(in, NULL, *index);
   if (text.len && schema_residue_tool_call(text, NULL))
     fine =
         ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("text"), "holds a tool call written as text");
-  fine = fine && unwrap(in, text, c, &handled);
+  fine = fine && cut_reasoning(in, &words) && unwrap(in, words, c, &handled);
   leave(in);
+  if (fine && !handled && (words.ptr != text.ptr || words.len != text.len)) {
+    ob_compose_text(c, words);
+    in->changed = handled = true;
+  }
   for (; fine && segment != *retend; segment = segment->next, ++*index) {
     enter(in, NULL, *index);
     if (segment->count > 2) in->changed = true;

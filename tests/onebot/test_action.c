@@ -548,9 +548,46 @@ Test(action, unwraps_directives_where_they_are_on)
   RUN(off, s);
 }
 
+#define HARMONY(channel, words) "<|channel|>" channel "<|message|>" words
+
+Test(action, takes_reasoning_off)
+{
+  static const struct row rows[] = {
+    { "before the answer", OB_NAPCAT, GIVEN("[" TEXT("<think>hm</think>\\n\\na") "]"),
+      SENT(TEXT("a")) },
+    { "another mark", OB_NAPCAT, GIVEN("\"<thinking>hm</thinking>a\""), SENT(TEXT("a")) },
+    { "without its beginning", OB_NAPCAT, GIVEN("\"hm</think>a\""), SENT(TEXT("a")) },
+    { "over several texts", OB_NAPCAT, GIVEN("[" TEXT("<think>h") "," TEXT("m</think>a") "]"),
+      SENT(TEXT("a")) },
+    { "behind a mention", OB_NAPCAT,
+      GIVEN("[" S("at", "{\"qq\":\"10001\"}") "," TEXT("<think>hm</think>a") "]"),
+      SENT(S("at", "{\"qq\":\"10001\"}") "," TEXT("a")) },
+    { "before a reply", OB_NAPCAT, GIVEN("[" TEXT("<think>hm</think>" REPLY("a") "}") "]"),
+      SENT(TEXT("a")) },
+    { "alone", OB_NAPCAT, GIVEN("\"<think>hm</think>\""), "drop reasoning" },
+    { "without an end", OB_NAPCAT, GIVEN("\"<think>hm\""), "drop reasoning" },
+    { "channels", OB_NAPCAT,
+      GIVEN("\"" HARMONY("analysis", "hm<|end|><|start|>assistant") HARMONY("final", "a") "\""),
+      SENT(TEXT("a")) },
+    { "no final channel", OB_NAPCAT, GIVEN("\"" HARMONY("analysis", "hm") "\""), "drop reasoning" },
+    { "in a quick operation", OB_NAPCAT, QUICK("{\"reply\":\"<think>hm</think>a\"}"),
+      QUICKED("{\"reply\":[" TEXT("a") "]}") },
+    { "in a node", OB_NAPCAT, FORWARD(NODE("[" TEXT("<think>hm</think>a") "]")),
+      FORWARDED(NODE("[" TEXT("a") "]")) },
+    { "named in code", OB_NAPCAT, GIVEN("[" TEXT("use `<think>` here") "]"), PASS },
+    { "markup", OB_NAPCAT, GIVEN("[" TEXT("<b>a</b> 1 < 2, [CQ] &lt;") "]"), PASS },
+    { "in other JSON", OB_NAPCAT, GIVEN("[" TEXT("{\\\"a\\\":\\\"<think>b</think>\\\"}") "]"),
+      PASS },
+  };
+  struct ob_action_settings s = usual();
+  s.unwrap = true;
+  RUN(rows, s);
+}
+
 Test(action, leaves_replies_alone_without_unwrap)
 {
   static const struct row rows[] = {
+    { "reasoning", OB_NAPCAT, GIVEN("[" TEXT("<think>hm</think>a") "]"), PASS },
     { "a reply", OB_NAPCAT, GIVEN("[" TEXT(REPLY("a") "}") "]"), PASS },
   };
   struct ob_action_settings s = usual();
