@@ -474,6 +474,49 @@ static struct look look_at(struct span frame, struct arena *arena)
   return l;
 }
 
+/* The value that is alone in text; empty: it is none. */
+static struct span value_in(struct span text, struct arena *arena)
+{
+  struct schema_json r;
+  text = span_trim(text);
+  schema_json_init(&r, text, arena, SCHEMA_DEPTH_EVENT);
+  bool sound =
+      schema_json_skip(&r, schema_json_next(&r)) && schema_json_next(&r) == SCHEMA_JSON_END;
+  return sound ? text : SPAN("");
+}
+
+/* The echo of a frame that has a fault elsewhere, so that its sender need not wait for an answer until
+ * its time is over. Empty: there is none, or more than one. */
+static struct span faulty_echo(struct span frame, struct arena *arena)
+{
+  struct span key = SPAN(""), echo = SPAN("");
+  size_t depth = 0, from = 0, count = 0;
+  bool string = false, is_echo = false;
+  for (size_t i = 0; i < frame.len; i++) {
+    char c = frame.ptr[i];
+    if (string) {
+      if (c == '\\') i++;
+      if (c != '"') continue;
+      string = false;
+      if (depth == 1) key = (struct span) { frame.ptr + from, i + 1 - from };
+      continue;
+    }
+    if (depth == 1 && is_echo && (c == ',' || c == '}')) {
+      echo = (struct span) { echo.ptr, (size_t)(frame.ptr + i - echo.ptr) };
+      is_echo = false;
+    }
+    if (c == '"') string = true, from = i;
+    if (c == '{' || c == '[') depth++;
+    if ((c == '}' || c == ']') && depth > 0) depth--;
+    if (c == ':' && depth == 1 && span_eq(key, SPAN("\"echo\""))) {
+      echo.ptr = frame.ptr + i + 1;
+      is_echo = true;
+      count++;
+    }
+  }
+  return count == 1 && !is_echo ? value_in(echo, arena) : SPAN("");
+}
+
 static const char *fault_of(const struct look *l)
 {
   if (!l->object) return "Replygate: an action is a JSON object";
@@ -493,8 +536,8 @@ static void take_other(struct rg_front *f, struct ob_link *link, struct span fra
   rg_log_line(&f->account->gate->log, RG_LOG_WARN,
               "framework %s: a frame of %zu bytes is no action (byte %zu)", f->name, frame.len,
               l.at);
-  front_refuse(f, echo_or_null(l.fine ? l.echo : SPAN("")), RG_RETCODE_REFUSED,
-               span_of(fault_of(&l)));
+  struct span echo = l.fine ? l.echo : faulty_echo(frame, &f->relay->arena);
+  front_refuse(f, echo_or_null(echo), RG_RETCODE_REFUSED, span_of(fault_of(&l)));
 }
 
 static void take(struct rg_front *f, struct span frame)
