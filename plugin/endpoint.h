@@ -5,11 +5,11 @@
 
 #include "onebot/client.h"
 #include "onebot/server.h"
-#include "plugin/config.h"
-#include "plugin/mention.h"
+#include "plugin/config/config.h"
+#include "plugin/delivery/rate.h"
 #include "plugin/notify.h"
 #include "plugin/presence.h"
-#include "plugin/rate.h"
+#include "plugin/relay/mention.h"
 #include "plugin/seen.h"
 
 struct rg_gate;

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 
 #include "onebot/id.h"
-#include "plugin/agent.h"
+#include "plugin/agent/agent.h"
 #include "plugin/crash.h"
-#include "plugin/delivery.h"
-#include "plugin/follow.h"
-#include "plugin/journal.h"
+#include "plugin/delivery/delivery.h"
+#include "plugin/delivery/journal.h"
+#include "plugin/delivery/recovery.h"
 #include "plugin/process.h"
-#include "plugin/recovery.h"
-#include "plugin/relay.h"
+#include "plugin/relay/relay.h"
+#include "plugin/store/follow.h"
 #include "schema/contract.h"
 
 enum {

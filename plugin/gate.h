@@ -3,10 +3,10 @@
 #ifndef PLUGIN_GATE_H
 #define PLUGIN_GATE_H
 
-#include "plugin/conversation.h"
+#include "plugin/delivery/conversation.h"
+#include "plugin/delivery/timing.h"
 #include "plugin/log.h"
-#include "plugin/store.h"
-#include "plugin/timing.h"
+#include "plugin/store/store.h"
 
 enum {
   RG_WAITING_MAX = 1024,            /* turns of an instance: minutes of backlog for a busy bot */

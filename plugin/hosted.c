@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "plugin/inbound.h"
-#include "plugin/relay.h"
+#include "plugin/relay/relay.h"
 
 enum {
   PROBE_MS = 10 * 1000, /* asked again until an answer comes: a host may connect much later */

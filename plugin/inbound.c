@@ -2,12 +2,12 @@
 #include "plugin/inbound.h"
 
 #include "onebot/id.h"
-#include "plugin/admin.h"
-#include "plugin/agent.h"
-#include "plugin/delivery.h"
-#include "plugin/fold.h"
-#include "plugin/relay.h"
-#include "plugin/resolve.h"
+#include "plugin/admin/admin.h"
+#include "plugin/admin/fold.h"
+#include "plugin/agent/agent.h"
+#include "plugin/delivery/delivery.h"
+#include "plugin/delivery/resolve.h"
+#include "plugin/relay/relay.h"
 
 enum {
   RELOAD_WHY_MAX = 2000, /* the first faults; a chat is no place for more */

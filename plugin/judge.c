@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "onebot/id.h"
-#include "plugin/promise.h"
+#include "plugin/delivery/promise.h"
 
 enum {
   /* the tree of the largest frame, and the frames that it becomes */

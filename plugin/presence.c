@@ -1,8 +1,8 @@
 /* presence: see presence.h. */
 #include "plugin/presence.h"
 
-#include "plugin/delivery.h"
-#include "plugin/relay.h"
+#include "plugin/delivery/delivery.h"
+#include "plugin/relay/relay.h"
 
 enum { STATUS_ARENA_MAX = 256 * 1024 }; /* an answer to get_status has a few hundred bytes */
 

@@ -3,7 +3,7 @@
 #ifndef PLUGIN_PROVIDER_PROVIDER_H
 #define PLUGIN_PROVIDER_PROVIDER_H
 
-#include "plugin/config.h"
+#include "plugin/config/config.h"
 #include "schema/provider.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugin/store.h"
+#include "plugin/store/store.h"
 
 static double now_us(void)
 {

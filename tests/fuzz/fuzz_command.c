@@ -3,7 +3,7 @@
  * settings stay sound. */
 #include <stdlib.h>
 
-#include "plugin/admin.h"
+#include "plugin/admin/admin.h"
 #include "schema/print.h"
 
 enum { ARENA_MAX = 64 << 20, ANSWER_MAX = 8 * 1024 };

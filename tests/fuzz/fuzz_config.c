@@ -2,7 +2,7 @@
  * accepted is printed as a configuration that comes to the same. */
 #include <stdlib.h>
 
-#include "plugin/config_print.h"
+#include "plugin/config/config_print.h"
 
 enum { ARENA_MAX = 64 << 20, PRINT_MAX = 64 << 20 };
 

@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "plugin/journal.h"
+#include "plugin/delivery/journal.h"
 #include "tests/lib/bot.h"
 
 #define FAST "groups:\n  default: {pace: {min: 0, max: 0}}\n"

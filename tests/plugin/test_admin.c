@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "plugin/admin.h"
+#include "plugin/admin/admin.h"
 #include "schema/print.h"
 
 #define ADMINS "endpoints: {main: {connect: host}}\nadmins: [20001]\n"

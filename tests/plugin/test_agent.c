@@ -1,7 +1,7 @@
 /* agent: what makes it answer, how many answers are made at once, what it may spend, what it
  * remembers, and what becomes of a model that fails. A bot's endpoint and a model's server, both the
  * test's own, stand around a whole gate. */
-#include "plugin/agent.h"
+#include "plugin/agent/agent.h"
 #include "tests/lib/bot.h"
 #include "tests/lib/model.h"
 

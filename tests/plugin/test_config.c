@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin/config_print.h"
-#include "plugin/config_text.h"
-#include "plugin/config_value.h"
+#include "plugin/config/config_print.h"
+#include "plugin/config/config_text.h"
+#include "plugin/config/config_value.h"
 
 enum { ARENA_MAX = 64 << 20 };
 

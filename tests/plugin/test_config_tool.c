@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/config_print.h"
-#include "plugin/config_value.h"
+#include "plugin/config/config_print.h"
+#include "plugin/config/config_value.h"
 
 enum { ARENA_MAX = 64 << 20 };
 

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "plugin/conversation.h"
+#include "plugin/delivery/conversation.h"
 
 Test(rate, allows_so_many_in_any_minute)
 {

@@ -3,7 +3,7 @@
  * library. */
 #include <criterion/criterion.h>
 
-#include "plugin/eval_onebot.c"
+#include "plugin/command/eval_onebot.c"
 #include "tests/lib/vectors.h"
 
 static bool is_text(const struct schema_node *s)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "onebot/listen.h"
-#include "plugin/http.h"
+#include "plugin/media/http.h"
 #include "plugin/process.h"
 #include "tests/lib/peer.h"
 

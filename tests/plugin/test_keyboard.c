@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-#include "plugin/keyboard.h"
+#include "plugin/delivery/keyboard.h"
 
 enum { NOW = 1000 };
 

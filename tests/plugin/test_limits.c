@@ -1,7 +1,7 @@
 /* What stops a chat or an account, and what lets it go on: mutes, risk control, removal, offline,
  * rates and bounds; and what the operator is told of it. The times are scaled. */
 #include "onebot/sandbox/sandbox.h"
-#include "plugin/notice.h"
+#include "plugin/delivery/notice.h"
 #include "tests/lib/bot.h"
 
 enum { LONG_MS = 5000 };

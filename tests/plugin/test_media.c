@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "onebot/listen.h"
-#include "plugin/media.h"
-#include "plugin/media_ref.h"
+#include "plugin/media/media.h"
+#include "plugin/media/media_ref.h"
 #include "plugin/process.h"
 
 #define PNG "\x89PNG\r\n\x1a\n"

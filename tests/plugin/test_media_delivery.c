@@ -1,7 +1,7 @@
 /* Media on their way through a whole gate: what the endpoint gets, what the host is told. */
 #include <criterion/criterion.h>
 
-#include "plugin/media_ref.h"
+#include "plugin/media/media_ref.h"
 #include "tests/lib/bot.h"
 
 #define PNG                                                                                        \

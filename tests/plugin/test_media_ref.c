@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/media_ref.h"
+#include "plugin/media/media_ref.h"
 
 enum { HTTPS = 1, HTTP = 2 };
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin/media_type.h"
+#include "plugin/media/media_type.h"
 
 static const struct {
   struct span head;

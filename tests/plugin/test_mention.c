@@ -1,4 +1,4 @@
-#include "plugin/mention.h"
+#include "plugin/relay/mention.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* What is done with turns that an earlier process left. */
-#include "plugin/recovery.h"
+#include "plugin/delivery/recovery.h"
 
 #include "tests/lib/journal_stage.h"
 

@@ -1,5 +1,5 @@
 /* The gate between scripted frameworks and a scripted implementation, over real sockets. */
-#include "plugin/relay.h"
+#include "plugin/relay/relay.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
 /* Sends of which nobody knows are looked for in the history of the chat before they are reported. */
-#include "plugin/resolve.h"
+#include "plugin/delivery/resolve.h"
 
 #include "tests/lib/journal_stage.h"
 

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "plugin/script.h"
+#include "plugin/command/script.h"
 
 static struct arena arena;
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin/settings.h"
+#include "plugin/config/settings.h"
 
 #define MAIN "endpoints: {main: {connect: host}, other: {connect: ws://x}}\n"
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plugin/store.h"
+#include "plugin/store/store.h"
 
 /* A folder of its own, and the address of a file in it. */
 struct place {

@@ -2,10 +2,10 @@
  * such a server, or who sits in its place, can do wrong. */
 #include <time.h>
 
-#include "plugin/follow.h"
 #include "plugin/gate.h"
-#include "plugin/redis.h"
-#include "plugin/store.h"
+#include "plugin/store/follow.h"
+#include "plugin/store/redis.h"
+#include "plugin/store/store.h"
 #include "tests/lib/program.h"
 #include "tests/lib/redis.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "onebot/native.h"
-#include "plugin/chat.h"
-#include "plugin/lookup.h"
+#include "plugin/agent/chat.h"
+#include "plugin/agent/lookup.h"
 
 static void add(struct rg_talk *t, const char *sender, const char *id, const char *text, bool ours)
 {

@@ -1,7 +1,7 @@
 /* HTTP tools: the request of a call, the result, and calls to a server on this machine. */
 #include <criterion/criterion.h>
 
-#include "plugin/tool.h"
+#include "plugin/agent/tool.h"
 #include "tests/lib/bot.h"
 
 #define SECRET "sk-tool-Z3Q-never-to-be-seen"

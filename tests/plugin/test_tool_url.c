@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "plugin/tool_url.h"
+#include "plugin/agent/tool_url.h"
 #include "schema/portable.h"
 
 #define OBJECT(properties, required)                                                               \
