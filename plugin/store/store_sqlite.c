@@ -149,10 +149,24 @@ bool rg_sqlite_run(struct rg_sqlite *s, const char *sql)
   return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
+/* SQLite does not wait where two that wait would stop each other, as when two processes turn a new file
+ * to WAL at once: one of them is told at once that it is busy. Repeating is sound here: neither holds
+ * anything. */
+static bool run_patiently(struct rg_sqlite *s, const char *sql)
+{
+  enum { PAUSE_MS = 2 };
+  for (int waited = 0; waited < BUSY_MS; waited += PAUSE_MS) {
+    if (rg_sqlite_run(s, sql)) return true;
+    if ((sqlite3_errcode(s->db) & 0xff) != SQLITE_BUSY) return false;
+    sqlite3_sleep(PAUSE_MS);
+  }
+  return false;
+}
+
 /* Brings the file to VERSION, in one transaction: another process may do the same. */
 static bool upgrade(struct rg_sqlite *s, char *why, size_t cap)
 {
-  if (!rg_sqlite_run(s, "BEGIN IMMEDIATE")) return rg_sqlite_fail(s, why, cap);
+  if (!run_patiently(s, "BEGIN IMMEDIATE")) return rg_sqlite_fail(s, why, cap);
   int64_t version = rg_sqlite_number(s, "PRAGMA user_version");
   int64_t application = rg_sqlite_number(s, "PRAGMA application_id");
   bool empty = rg_sqlite_number(s, "SELECT count(*) FROM sqlite_schema") == 0;
@@ -191,7 +205,7 @@ static bool set_up(struct rg_sqlite *s, char *why, size_t cap)
     "PRAGMA max_page_count = 131072",      /* 512 MiB: twice the text that may wait */
   };
   for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
-    if (!rg_sqlite_run(s, settings[i])) return rg_sqlite_fail(s, why, cap);
+    if (!run_patiently(s, settings[i])) return rg_sqlite_fail(s, why, cap);
   if (!upgrade(s, why, cap)) return false;
   for (size_t i = 0; i < RG_SQL_COUNT; i++)
     if (sqlite3_prepare_v3(s->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT, &s->prepared[i],
