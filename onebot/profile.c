@@ -2,6 +2,7 @@
 
 #include "onebot/card.h"
 #include "onebot/id.h"
+#include "schema/markup.h"
 
 #define BIT(type) (1u << OB_##type)
 /* shown by every implementation that was read */
@@ -142,11 +143,21 @@ const struct ob_profile *ob_profile_detect(struct span app_name)
   return &ob_profiles[OB_SPEC];
 }
 
+/* The ids that are no numbers: icqq's are base64, those of guilds digits or letters with joints. Words
+ * that were put where an id belongs are none. */
+static bool is_id_text(struct span s)
+{
+  enum { MAX = 128 }; /* several times the longest seen, 28 characters */
+  static const char joints[] = "+/=-.:";
+  for (size_t i = 0; i < s.len; i++)
+    if (!schema_is_word(s.ptr[i]) && !memchr(joints, s.ptr[i], sizeof joints - 1)) return false;
+  return s.len > 0 && s.len <= MAX;
+}
+
 bool ob_profile_has_message(const struct ob_profile *p, struct span message_id)
 {
   int64_t id;
-  if (!ob_id_read(message_id, &id))
-    return p->message_id_any && message_id.len > 0 && !span_is_blank(message_id);
+  if (!ob_id_read(message_id, &id)) return p->message_id_any && is_id_text(message_id);
   return id != 0 && (!p->message_id_int32 || (id >= INT32_MIN && id <= INT32_MAX));
 }
 

@@ -5,6 +5,7 @@
 
 #include "onebot/action.h"
 #include "onebot/inspect.h"
+#include "schema/directive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +52,7 @@ static void check_step(const struct ob_profile *profile, const struct ob_action_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+  static const struct schema_directive_options directives = { { "7", 1 }, true, true };
   struct span frame = { (const char *)data, size };
   for (int p = 0; p < OB_PROFILE_COUNT; p++) {
     struct arena arena;
@@ -58,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct ob_action_judgement judged;
     struct ob_action_settings settings = { .plan = ob_plan_settings_default(),
                                            .unwrap = size & 1,
+                                           .directives = size & 2 ? &directives : NULL,
                                            .segments = (1u << SCHEMA_TYPE_COUNT) - 1 };
     arena_init(&arena, 256 << 20);
     if (ob_action_read(frame, &arena, &action, NULL) == SCHEMA_OK) {

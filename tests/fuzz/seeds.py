@@ -28,6 +28,16 @@ def rich_input(row):
     return None if words is None else b"\x11" + words
 
 
+def framed_input(row):
+    """What a framework sends for words; its length says how it is judged."""
+    words = row.get("text")
+    if not isinstance(words, str):
+        return None
+    frame = json.dumps({"action": "send_group_msg", "params": {"group_id": 1, "message": words}}, ensure_ascii=False)
+    frame = frame.encode("utf-8", "surrogatepass")
+    return frame + b" " * (-len(frame) % 4 + 3)
+
+
 DIALECTS = ["openai", "mistral", "anthropic", "gemini", "ollama"]
 
 
@@ -71,7 +81,7 @@ SOURCES = {
     "config": [("config", text("config_text"))],
     "command": [("command", whole("event"))],
     "plan": [("plan", whole("reply"))],
-    "action": [("action", whole("action"))],
+    "action": [("action", whole("action")), ("rich_output", framed_input)],
     "event": [("event", whole("event"))],
     "provider": [("provider_answers", answer(False)), ("provider_answers", answer(True))],
 }

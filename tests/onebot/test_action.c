@@ -199,6 +199,8 @@ Test(action, settles_messages)
     { "quote by any id", OB_ONEBOTS,
       GIVEN("[" S("reply", "{\"message_id\":\"ab=\"}") "," TEXT("b") "]"),
       SENT(S("reply", "{\"id\":\"ab=\"}") "," TEXT("b")) },
+    { "quote of words", OB_ONEBOTS,
+      GIVEN("[" S("reply", "{\"message_id\":\"那条\"}") "," TEXT("b") "]"), "drop segment" },
     { "private mentions go", OB_NAPCAT,
       FRAME("send_private_msg",
             "{\"user_id\":5,\"message\":[" S("at", "{\"qq\":\"10001\"}") "," TEXT("a") "]}"),

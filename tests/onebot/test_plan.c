@@ -176,7 +176,11 @@ Test(plan, quotes_in_the_first_send_that_is_made)
     { OB_NAPCAT, "0", TEXT("a"), SEND(TEXT("a")) },
     { OB_NAPCAT, "abc", TEXT("a"), SEND(TEXT("a")) },
     { OB_LAGRANGE, "3000000001", TEXT("a"), SEND(TEXT("a")) },
-    { OB_ONEBOTS, "a\\\"b", TEXT("a"), SEND(S("reply", "{\"id\":\"a\\\"b\"}") "," TEXT("a")) },
+    { OB_ONEBOTS, "aB+/=-_.:9", TEXT("a"),
+      SEND(S("reply", "{\"id\":\"aB+/=-_.:9\"}") "," TEXT("a")) },
+    { OB_ONEBOTS, "a\\\"b", TEXT("a"), SEND(TEXT("a")) },
+    { OB_ONEBOTS, "<tool_call>", TEXT("a"), SEND(TEXT("a")) },
+    { OB_ONEBOTS, "那条", TEXT("a"), SEND(TEXT("a")) },
     { OB_LAGRANGE, "7", MEDIA("file", "path", "/a") "," TEXT("b"),
       "upload_group_file {\"group_id\":1,\"file\":\"/a\",\"name\":\"a\"}" AND SEND(
           S("reply", "{\"id\":\"7\"}") "," TEXT("b")) },
