@@ -283,7 +283,7 @@ static bool cut_reasoning(struct ob_inspect *in, struct span *text)
 {
   struct schema_reasoning left;
   struct span answer = *text, final;
-  if (!in->settings->unwrap || text->len == 0) return true;
+  if (!in->settings->unwrap || !schema_reasoning_possible(*text)) return true;
   if (span_find(answer, SPAN("<|")) < answer.len) {
     enum schema_channel channel = schema_reasoning_channel(answer, &final);
     if (channel == SCHEMA_CHANNEL_CALL)
@@ -292,11 +292,9 @@ static bool cut_reasoning(struct ob_inspect *in, struct span *text)
     if (channel == SCHEMA_CHANNEL_FINAL) answer = final;
     if (channel == SCHEMA_CHANNEL_REASONING) answer.len = 0;
   }
-  if (schema_reasoning_possible(answer)) {
-    if (!schema_reasoning_cut(answer, in->arena, &left))
-      return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
-    if (left.cut) answer = left.text;
-  }
+  if (!schema_reasoning_cut(answer, in->arena, &left))
+    return ob_inspect_refuse(in, SCHEMA_ENOMEM, SPAN(""), "no memory");
+  if (left.cut) answer = left.text;
   if (answer.ptr == text->ptr && answer.len == text->len) return true;
   *text = span_trim(answer);
   if (text->len > 0) return true;
