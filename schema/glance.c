@@ -273,12 +273,15 @@ unsigned schema_glance_portable(struct span text)
   return seen | (is_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
 }
 
-static uint32_t block_portable(struct span text, size_t at)
+static size_t block_portable(struct span text, size_t at, uint32_t *retmask)
 {
-  uint32_t mask = 0;
-  for (size_t i = 0; i < 32 && at + i < text.len; i++)
-    if (is_trigger((unsigned char)text.ptr[at + i])) mask |= (uint32_t)1 << i;
-  return mask;
+  for (; at < text.len; at += 32) {
+    *retmask = 0;
+    for (size_t i = 0; i < 32 && at + i < text.len; i++)
+      if (is_trigger((unsigned char)text.ptr[at + i])) *retmask |= (uint32_t)1 << i;
+    if (*retmask != 0) break;
+  }
+  return at;
 }
 
 #ifdef GLANCE_AVX2
@@ -378,9 +381,11 @@ AVX2 static unsigned glance_avx2(struct span text)
   return seen | (is_like_call(text) ? SCHEMA_GLANCE_MARKUP : 0);
 }
 
-AVX2 static uint32_t block_avx2(struct span text, size_t at)
+AVX2 static size_t block_avx2(struct span text, size_t at, uint32_t *retmask)
 {
-  return trigger_mask(load(text, at));
+  for (; at < text.len; at += 32)
+    if ((*retmask = trigger_mask(load(text, at))) != 0) break;
+  return at;
 }
 
 unsigned schema_glance(struct span text)
@@ -388,9 +393,10 @@ unsigned schema_glance(struct span text)
   return __builtin_cpu_supports("avx2") ? glance_avx2(text) : schema_glance_portable(text);
 }
 
-uint32_t schema_glance_block(struct span text, size_t at)
+size_t schema_glance_block(struct span text, size_t at, uint32_t *retmask)
 {
-  return __builtin_cpu_supports("avx2") ? block_avx2(text, at) : block_portable(text, at);
+  return __builtin_cpu_supports("avx2") ? block_avx2(text, at, retmask)
+                                        : block_portable(text, at, retmask);
 }
 
 #else
@@ -400,9 +406,9 @@ unsigned schema_glance(struct span text)
   return schema_glance_portable(text);
 }
 
-uint32_t schema_glance_block(struct span text, size_t at)
+size_t schema_glance_block(struct span text, size_t at, uint32_t *retmask)
 {
-  return block_portable(text, at);
+  return block_portable(text, at, retmask);
 }
 
 #endif

@@ -16,30 +16,39 @@ unsigned schema_glance(struct span text);
 /* The same a byte at a time: where the processor knows no other way, and to test against. */
 unsigned schema_glance_portable(struct span text);
 
-/* A walk over the bytes of text at which a mark, a token, a call or an object might begin. Begin
- * with { .text = text, .block = SIZE_MAX }. */
+/* The first 32 bytes of text, counted from byte at in steps of 32, among which is one where a mark, a
+ * token, a call or an object might begin: where they begin, text.len or more: nowhere. retmask: a bit
+ * for each such byte. */
+size_t schema_glance_block(struct span text, size_t at, uint32_t *retmask);
+
+/* A walk over such bytes, forward only. */
 struct schema_glancer {
   struct span text;
-  size_t block; /* the 32 bytes that mask belongs to begin here */
+  size_t block; /* the next of them are among the 32 bytes from here on */
   uint32_t mask;
 };
 
-/* Bits of such bytes among the 32 from byte at on. */
-uint32_t schema_glance_block(struct span text, size_t at);
+static inline struct schema_glancer schema_glancer_of(struct span text)
+{
+  struct schema_glancer g = { .text = text };
+  g.block = schema_glance_block(text, 0, &g.mask);
+  return g;
+}
 
 /* The first such byte from byte at on, text.len: none. */
 static inline size_t schema_glance_next(struct schema_glancer *g, size_t at)
 {
-  while (at < g->text.len) {
-    if (g->block != at - at % 32) {
-      g->block = at - at % 32;
-      g->mask = schema_glance_block(g->text, g->block);
+  while (at >= g->block && g->block < g->text.len) {
+    size_t block = at - at % 32;
+    if (block > g->block) {
+      g->block = schema_glance_block(g->text, block, &g->mask);
+      continue;
     }
     uint32_t left = g->mask >> at % 32;
     if (left) return at + (size_t)__builtin_ctz(left);
-    at = g->block + 32;
+    g->block = schema_glance_block(g->text, block + 32, &g->mask);
   }
-  return g->text.len;
+  return g->block < g->text.len ? g->block + (size_t)__builtin_ctz(g->mask) : g->text.len;
 }
 
 /* Whether markup may begin at byte at, where one of such bytes is. */

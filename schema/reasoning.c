@@ -158,7 +158,7 @@ static bool next_mark(struct walk *w, struct found *ret)
 
 bool schema_reasoning_possible(struct span text)
 {
-  struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
+  struct schema_glancer glancer = schema_glancer_of(text);
   for (size_t at = 0; (at = schema_glance_next(&glancer, at)) < text.len; at++) {
     char next = at + 1 < text.len ? text.ptr[at + 1] : '\0';
     switch ((unsigned char)text.ptr[at]) {

@@ -666,7 +666,7 @@ static bool walk_text(struct span text, bool around, size_t *retat)
     .opener = nowhere,
     .step = { .at = SIZE_MAX },
   };
-  struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
+  struct schema_glancer glancer = schema_glancer_of(text);
   for (size_t at = 0; at < text.len && w.found_at == nowhere;) {
     if (w.code_end && at >= w.here.len) {
       at = w.code_end;

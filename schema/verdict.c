@@ -92,7 +92,7 @@ static void pass(struct judging *j, const struct schema_reply *reply)
  * reply that was cut mostly is: then no string and no escape hides a call or reasoning. */
 static bool is_plain_json(struct span text)
 {
-  struct schema_glancer glancer = { .text = text, .block = SIZE_MAX };
+  struct schema_glancer glancer = schema_glancer_of(text);
   if (text.len == 0 || *text.ptr != '{') return false;
   for (size_t at = 0; (at = schema_glance_next(&glancer, at)) < text.len; at++) {
     char before = at > 0 ? text.ptr[at - 1] : ' ',
