@@ -38,6 +38,7 @@
   X(EREFUSAL, "refusal", "the model declined to answer")                                           \
   X(EINVALIDJSON, "invalid_json", "no JSON, or JSON of another shape than its schema")             \
   X(EUNSUPPORTED, "unsupported", "the provider cannot carry a schema here")                        \
+  X(EPROVIDER, "provider", "no answer came from the model's provider")                             \
   /* planning for an endpoint */                                                                   \
   X(ETARGET, "target", "no usable group or user")                                                  \
   X(EPROFILE, "profile", "unknown profile")                                                        \

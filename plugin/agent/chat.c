@@ -63,7 +63,6 @@ static size_t bucket_of(const struct rg_account *account, bool group, struct spa
 static void chat_free(struct rg_chat *c)
 {
   rg_talk_done(&c->talk);
-  rg_rate_done(&c->notices);
   free(c->members);
   free(c);
 }

@@ -31,7 +31,6 @@ struct rg_chat {
   char id[RG_ID_MAX];
   struct rg_talk talk;
   struct rg_budget budget;
-  struct rg_rate notices;
   char *members; /* the endpoint's answer to get_group_member_list, or NULL */
   size_t members_len;
   uint64_t members_until_ms;

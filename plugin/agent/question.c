@@ -155,7 +155,7 @@ static void nobody_answers(struct rg_run *run)
 {
   const struct rg_provider *p = rg_run_provider(run, run->provider > 0 ? run->provider - 1 : 0);
   rg_notify(run->agent->gate, run->chat->account, RG_NOTIFY_PROVIDER, p ? p->name : SPAN(""));
-  rg_run_fail(run, "no provider could answer", "");
+  rg_run_fail(run, SCHEMA_EPROVIDER, "no provider could answer", "");
 }
 
 void rg_run_ask(struct rg_run *run)
@@ -181,15 +181,17 @@ void rg_run_ask(struct rg_run *run)
     .schema = run->schema,
   };
   if (!key_of(p, &once, &ask.key)) {
-    rg_run_fail(run, "the api_key_file of its provider cannot be read, or its first line is empty",
-                "");
+    rg_run_fail(run, SCHEMA_EPROVIDER,
+                "the api_key_file of its provider cannot be read, or its first line is empty", "");
   } else if (!rg_provider_form(p, ask.tool_count > 0, &form)) {
-    rg_run_refuse(run, SCHEMA_EUNSUPPORTED,
-                  "structured_output: native cannot be together with agent.tools here: write auto");
+    rg_run_fail(run, SCHEMA_EUNSUPPORTED,
+                "structured_output: native cannot be together with agent.tools here: write auto",
+                "");
   } else if (!rg_provider_write(&ask, &once, &call)) {
-    rg_run_fail(run, "the request could not be made: too large or out of memory", "");
+    rg_run_fail(run, SCHEMA_ETOOBIG, "the request could not be made: too large or out of memory",
+                "");
   } else if (!send_call(run, p, &call, &once)) {
-    rg_run_fail(run, "the request could not be sent", "");
+    rg_run_fail(run, SCHEMA_EPROVIDER, "the request could not be sent", "");
   }
   arena_done(&once);
 }
@@ -254,10 +256,10 @@ static void call_failed(struct rg_run *run, const struct arrival *a, int64_t sta
     run->tries = RG_AGENT_TRIES - 1;
   }
   if (!again) {
-    rg_run_fail(run, "the provider failed: ", why);
+    rg_run_fail(run, SCHEMA_EPROVIDER, "the provider failed", why);
     return;
   }
-  rg_run_say(run, RG_LOG_INFO, "the provider failed and may be asked again: ", why);
+  rg_run_say(run, RG_LOG_INFO, "the provider failed and may be asked again", why);
   run_retry(run, a->retry_after_ms);
 }
 
@@ -299,10 +301,10 @@ static void run_pause(struct rg_run *run)
 static void run_final(struct rg_run *run, const struct rg_provider_answer *answer)
 {
   if (answer->said.refusal.len > 0) {
-    rg_run_refuse(run, SCHEMA_EREFUSAL, "the model declined to answer");
+    rg_run_fail(run, SCHEMA_EREFUSAL, "the model declined to answer", "");
   } else if (answer->truncated) {
-    rg_run_refuse(run, SCHEMA_ETRUNCATED,
-                  "the answer was cut: raise max_tokens or lower agent.context");
+    rg_run_fail(run, SCHEMA_ETRUNCATED,
+                "the answer was cut: raise max_tokens or lower agent.context", "");
   } else if (run->ticket > 0) {
     rg_delivery_corrected(run->agent->gate, run->ticket, answer->said.text);
     rg_run_end(run);
@@ -335,7 +337,7 @@ static void run_answered(struct rg_run *run, const struct arrival *a)
   }
   struct span body = arena_copy(&run->arena, (struct span) { a->body, a->len });
   if (!body.ptr || !rg_provider_read(p, body, &run->arena, &answer)) {
-    rg_run_fail(run, "the provider's answer is no JSON of an answer", "");
+    rg_run_fail(run, SCHEMA_EPROVIDER, "the provider's answer is no JSON of an answer", "");
     return;
   }
   if (answer.failed) {
@@ -353,7 +355,7 @@ static void run_answered(struct rg_run *run, const struct arrival *a)
     run->rounds++; /* a call that went wrong: it may try once more */
     rg_run_ask(run);
   } else if (answer.said.tool_round && span_is_blank(answer.said.text)) {
-    rg_run_refuse(run, SCHEMA_ETRUNCATED, "the model only calls tools");
+    rg_run_fail(run, SCHEMA_ETRUNCATED, "the model only calls tools", "");
   } else {
     run_final(run, &answer);
   }

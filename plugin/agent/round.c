@@ -20,7 +20,7 @@ static void lookup_done(struct rg_run *run, struct span result)
                                 .call_id = call->id,
                                 .tool = call->name };
   if (!said.text.ptr || !rg_run_said(run, &said)) {
-    rg_run_fail(run, "the talk with the model is too long", "");
+    rg_run_fail(run, SCHEMA_ETOOBIG, "the talk with the model is too long", "");
     return;
   }
   run_lookup(run);
@@ -100,7 +100,7 @@ static void find_member(struct rg_run *run)
   }
   struct looked *looked = looked_new(run);
   if (!looked) {
-    rg_run_fail(run, "out of memory", "");
+    rg_run_fail(run, SCHEMA_ENOMEM, "out of memory", "");
     return;
   }
   int n = snprintf(params, sizeof params, "{\"group_id\":%s}", c->id);
@@ -118,7 +118,7 @@ static void get_message(struct rg_run *run)
   }
   struct looked *looked = looked_new(run);
   if (!looked) {
-    rg_run_fail(run, "out of memory", "");
+    rg_run_fail(run, SCHEMA_ENOMEM, "out of memory", "");
     return;
   }
   rg_account_call_message(run->chat->account, SPAN("get_msg"), id, RG_AGENT_LOOKUP_MS, on_message,
@@ -221,7 +221,7 @@ void rg_round_begin(struct rg_run *run, const struct rg_provider_answer *answer)
     .by = RG_SAID_MODEL, .text = answer->said.text, .calls = calls, .call_count = answer->call_count
   };
   if (!calls || !rg_run_said(run, &said)) {
-    rg_run_fail(run, "the talk with the model is too long", "");
+    rg_run_fail(run, SCHEMA_ETOOBIG, "the talk with the model is too long", "");
     return;
   }
   memcpy(calls, answer->calls, bytes);

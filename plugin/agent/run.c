@@ -6,14 +6,13 @@
 #include "plugin/agent/picture.h"
 #include "plugin/agent/question.h"
 #include "plugin/delivery/delivery.h"
-#include "plugin/delivery/notice.h"
 
 enum { RUN_ARENA_MAX = 64 * 1024 * 1024 }; /* all bodies of one run */
 
 void rg_run_say(const struct rg_run *run, int32_t level, const char *what, const char *more)
 {
-  rg_log_line(&run->agent->gate->log, level, "%s, %s %s: agent: %s%s", run->chat->account->name,
-              run->chat->group ? "group" : "user", run->chat->id, what, more);
+  rg_log_line(&run->agent->gate->log, level, "%s, %s %s: agent: %s%s%s", run->chat->account->name,
+              run->chat->group ? "group" : "user", run->chat->id, what, *more ? ": " : "", more);
 }
 
 struct rg_run *rg_run_find(const struct rg_agent *agent, uint64_t number)
@@ -55,30 +54,6 @@ void rg_run_free(struct rg_run *run)
   free(run);
 }
 
-/* The words of failure, no oftener than other notices. */
-static void notify(struct rg_run *run)
-{
-  struct rg_chat *c = run->chat;
-  struct span text = rg_notice_text(run->view.group, run->view.config->language);
-  uint64_t now_ms = ob_now_ms();
-  if (text.len == 0 || rg_rate_wait(&c->notices, RG_NOTICES_PER_MINUTE, now_ms) > 0) return;
-  rg_rate_count(&c->notices, RG_NOTICES_PER_MINUTE, now_ms);
-  const struct ob_target target = { .group_id = c->group ? span_of(c->id) : SPAN(""),
-                                    .user_id = c->group ? SPAN("") : span_of(c->id) };
-  rg_gate_say(run->agent->gate, c->account, &target, text);
-}
-
-void rg_run_fail(struct rg_run *run, const char *why, const char *more)
-{
-  rg_run_say(run, RG_LOG_WARN, why, more);
-  if (run->ticket > 0) {
-    rg_delivery_corrected(run->agent->gate, run->ticket, SPAN(""));
-  } else if (!run->delivered) {
-    notify(run);
-  }
-  rg_run_end(run);
-}
-
 struct rg_turn rg_run_turn(const struct rg_run *run)
 {
   const struct rg_chat *c = run->chat;
@@ -116,14 +91,14 @@ void rg_run_narrate(struct rg_run *run, struct span text)
     rg_run_say(run, RG_LOG_WARN, "words could not be taken: too much is waiting", "");
 }
 
-void rg_run_refuse(struct rg_run *run, enum schema_code code, const char *why)
+void rg_run_fail(struct rg_run *run, enum schema_code code, const char *why, const char *more)
 {
   const struct rg_turn turn = rg_run_turn(run);
-  rg_run_say(run, RG_LOG_WARN, why, "");
+  rg_run_say(run, RG_LOG_WARN, why, more);
   if (run->ticket > 0)
     rg_delivery_corrected(run->agent->gate, run->ticket, SPAN(""));
-  else
-    rg_gate_submit_failure(run->agent->gate, &turn, code, why);
+  else if (rg_gate_submit_failure(run->agent->gate, &turn, code, why) != RG_OK)
+    rg_run_say(run, RG_LOG_WARN, "the chat could not be told: too much is waiting", "");
   rg_run_end(run);
 }
 
@@ -213,7 +188,7 @@ void rg_run_start(struct rg_run *run)
   if (run_prepare(run)) {
     rg_picture_fetch(run);
   } else {
-    rg_run_fail(run, "there is nothing to answer, or no memory", "");
+    rg_run_fail(run, SCHEMA_ENOMEM, "there is nothing to answer, or no memory", "");
   }
 }
 

@@ -69,12 +69,11 @@ bool rg_run_may_start(const struct rg_agent *agent, const struct rg_chat *chat,
 void rg_run_wake(struct rg_agent *agent);
 /* Takes a run away and lets the next one begin. */
 void rg_run_end(struct rg_run *run);
-/* Ends a run of which nothing comes, and tells the chat where nothing of it was sent. */
-void rg_run_fail(struct rg_run *run, const char *why, const char *more);
+/* Ends a run of which no answer comes: its turn fails by that code, for the host and for `last`, and
+ * the chat is told (reply.md 127). why is constant text; more goes to the log only. */
+void rg_run_fail(struct rg_run *run, enum schema_code code, const char *why, const char *more);
 /* The i-th provider of its group, or NULL behind the last. */
 const struct rg_provider *rg_run_provider(const struct rg_run *run, size_t i);
-/* The same where the model's answer can be none: the turn fails by that code, for the host too. */
-void rg_run_refuse(struct rg_run *run, enum schema_code code, const char *why);
 /* Hands words that stand beside a tool call over as a turn. */
 void rg_run_narrate(struct rg_run *run, struct span text);
 /* Hands an answer of the model over as a turn. */

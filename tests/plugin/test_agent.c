@@ -505,7 +505,8 @@ static const char overflow[] =
 static const struct failure {
   const char *status, *type, *bodies[3];
   size_t asked;
-  const char *sent, *logged;
+  const char *sent; /* or the code of the result, in quotes: only the notice is sent */
+  const char *logged;
 } failures[] = {
   { "429 Too Many Requests", "text/plain", { KEY, NULL }, 2, "fine", "HTTP status 429" },
   { "400 Bad Request",
@@ -518,7 +519,7 @@ static const struct failure {
     "application/json",
     { overflow, overflow, NULL },
     2,
-    NULL,
+    "\"provider\"",
     "HTTP status 400" },
   { "200 OK", "application/json", { overflow, NULL }, 2, "fine", "older half is left out" },
   { "200 OK",
@@ -531,14 +532,19 @@ static const struct failure {
     "application/json",
     { "{\"error\":\"bad key " KEY "\"}" },
     1,
-    NULL,
+    "\"provider\"",
     "HTTP status 401" },
-  { "200 OK", "text/html", { "<html>" KEY "</html>" }, 1, NULL, "no JSON of an answer" },
+  { "200 OK",
+    "text/html",
+    { "<html>" KEY "</html>" },
+    1,
+    "\"provider\"",
+    "no JSON of an answer" },
   { "200 OK",
     "application/json",
     { "{\"choices\":[{\"message\":{\"content\":\"cut\"},\"finish_reason\":\"length\"}]}" },
     1,
-    NULL,
+    "\"truncated\"",
     "the answer was cut" },
   { "200 OK",
     "application/json",
@@ -550,14 +556,14 @@ static const struct failure {
     "application/json",
     { "{\"choices\":[{\"message\":{\"content\":\" \\n\\u200b \"},\"finish_reason\":\"stop\"}]}" },
     1,
-    NULL,
+    "\"empty\"",
     "" },
   { "200 OK",
     "application/json",
     { "{\"choices\":[{\"message\":{\"content\":null,\"refusal\":\"no\"},\"finish_reason\":\"stop\"}"
       "]}" },
     1,
-    NULL,
+    "\"refusal\"",
     "declined" },
   { "200 OK",
     "application/json",
@@ -595,10 +601,13 @@ Test(agent, models_that_fail, .timeout = 60)
     scene_ask(&s, 201, TEXT("another one"));
     scene_ask(&s, 202, MENTION TEXT("hello"));
     cr_expect(model_asked(s.model, failures[i].asked, 5000), "row %zu", i);
-    if (failures[i].sent)
+    if (failures[i].sent[0] != '"')
       cr_expect(sent(&s, failures[i].sent, 5000), "row %zu", i);
-    else
+    else {
       cr_expect(bot_called(s.stage.bot, 1, 5000), "row %zu: the notice", i);
+      cr_expect(keeper_wait(s.stage.keeper, &s.stage.keeper->result_count, 1, 5000), "row %zu", i);
+      cr_expect(strstr(s.stage.keeper->results[0].json, failures[i].sent), "row %zu", i);
+    }
     usleep(20000);
     cr_expect_eq(model_count(s.model), failures[i].asked, "row %zu: %zu", i, model_count(s.model));
     cr_expect_not(sent(&s, "half", 0) || sent(&s, "cut", 0), "row %zu", i);
