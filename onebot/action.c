@@ -437,6 +437,7 @@ static bool compose(struct judge *j, const char *base, struct span action, struc
   if (!one || j->in.reaction.count) j->in.changed = true;
   if (ret->count + j->in.reaction.count > 0) return true;
   drop(j, SCHEMA_EEMPTY, base, "nothing is left of the message");
+  j->ret->silent = j->in.parts == 1 && j->in.unwrapped.len > 0;
   return false;
 }
 

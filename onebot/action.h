@@ -75,6 +75,7 @@ struct ob_action_judgement {
   struct schema_error
       error;       /* OB_DROP: the code, and the path of the part ("$.params.message[1]") */
   struct span why; /* OB_DROP: a sentence for the framework, which names the segment */
+  bool silent;     /* OB_DROP: no fault, a model's reply that says nothing (reply.md 10) */
   /* OB_REPLACE of a message that was nothing but a model's reply (and what it quotes): its text,
    * for who delivers replies better than the plan says it; else empty */
   struct span reply_text;

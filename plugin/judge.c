@@ -90,7 +90,7 @@ static void judge(struct rg_gate *gate, struct rg_account *account, struct arena
   };
   ob_action_judge(&peer.profile, &settings, &j->action, arena, &j->judgement);
   if (group->mode != RG_MODE_OBSERVE) return;
-  j->observed = j->judgement.verdict != OB_PASS;
+  j->observed = j->judgement.verdict;
   j->unjudged = true;
   j->judgement.verdict = OB_PASS;
   j->judgement.plan.count = 0;
@@ -101,6 +101,24 @@ void rg_judge_action(struct rg_gate *gate, struct rg_account *account,
 {
   *ret = (struct rg_judged) { .action = *action, .judgement = { .verdict = OB_PASS } };
   if (action->kind != OB_ACTION_OTHER) judge(gate, account, arena, ret);
+}
+
+void rg_judged_log(struct rg_gate *gate, const struct rg_judged *j, const char *kind,
+                   const char *name)
+{
+  enum { NAME_MAX = 48 };
+  const struct schema_error *e = &j->judgement.error;
+  bool held = j->judgement.verdict == OB_DROP;
+  struct span action = { j->action.name.ptr ? j->action.name.ptr : "", j->action.name.len };
+  if (action.len > NAME_MAX) action.len = NAME_MAX;
+  if (j->judgement.silent) return;
+  if (held || j->observed == OB_DROP)
+    rg_log_line(&gate->log, RG_LOG_WARN, "%s %s: %.*s %s: %s %s", kind, name, (int)action.len,
+                action.ptr, held ? "is held back" : "would be held back, but mode is observe",
+                schema_code_word(e->code), e->path);
+  else if (j->observed == OB_REPLACE)
+    rg_log_line(&gate->log, RG_LOG_INFO, "%s %s: %.*s would be changed, but mode is observe", kind,
+                name, (int)action.len, action.ptr);
 }
 
 void rg_judged_done(struct rg_judged *j)
@@ -166,14 +184,6 @@ static void pass_keyboard_on(struct rg_gate *gate, struct rg_account *account,
   if (p && !ob_service_post(gate->service, promise_arrives, p)) rg_promise_free(p);
 }
 
-static void log_drop(struct rg_gate *gate, const struct rg_account *account,
-                     const struct rg_judged *j)
-{
-  rg_log_line(&gate->log, RG_LOG_WARN, "endpoint %s: an action of the host is %s: %s %s",
-              account->name, j->observed ? "let through" : "held back",
-              schema_code_word(j->judgement.error.code), j->judgement.error.path);
-}
-
 int32_t rg_gate_outbound(struct rg_gate *gate, struct rg_bytes endpoint, struct rg_bytes action,
                          int32_t *verdict, struct rg_buf *edit)
 {
@@ -195,7 +205,7 @@ int32_t rg_gate_outbound(struct rg_gate *gate, struct rg_bytes endpoint, struct 
     pass_keyboard_on(gate, account, &judged);
   }
   if (judged.judgement.verdict == OB_DROP) write_refusal(&w, &judged.judgement);
-  if (judged.observed || judged.judgement.verdict == OB_DROP) log_drop(gate, account, &judged);
+  rg_judged_log(gate, &judged, "the host at", account->name);
   *verdict = judged.judgement.verdict == OB_REPLACE ? RG_REPLACE
              : judged.judgement.verdict == OB_DROP  ? RG_DROP
                                                     : RG_PASS;

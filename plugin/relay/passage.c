@@ -12,7 +12,6 @@ enum {
   LINK_FULL = 1024 * 1024,       /* unsent bytes towards the implementation; then nobody is read */
   ANSWER_MAX = 64 * 1024,        /* of our own answers; a reason names a segment */
   PARAMS_MAX = 2 * OB_FRAME_MAX, /* of an action that is printed anew */
-  NAME_MAX = 48,                 /* of an action in the log */
 };
 
 /* One action that waits for its answer. */
@@ -143,35 +142,39 @@ static void note(struct rg_account *account, bool group, struct span chat, struc
   if (c) rg_history_note(&c->history, message_id, ending, error, now);
 }
 
-/* The answer to a message that was delivered here: the id of its first part. */
-static void answer_id(struct rg_passage *p, struct span id)
+/* An answer of success. id: of the message; empty: none is known. */
+static void front_done(struct rg_front *f, struct span echo, struct span id)
 {
   struct buf out;
   struct schema_writer w = { .out = &out };
-  if (p->front && !p->answered) {
-    buf_init(&out, ANSWER_MAX);
+  buf_init(&out, ANSWER_MAX);
+  schema_write_object(&w);
+  schema_write_pair(&w, "status", SPAN("ok"));
+  schema_write_key(&w, SPAN("retcode"));
+  schema_write_int(&w, 0);
+  schema_write_key(&w, SPAN("data"));
+  if (id.len > 0) {
     schema_write_object(&w);
-    schema_write_pair(&w, "status", SPAN("ok"));
-    schema_write_key(&w, SPAN("retcode"));
-    schema_write_int(&w, 0);
-    schema_write_key(&w, SPAN("data"));
-    if (id.len > 0) {
-      schema_write_object(&w);
-      schema_write_key(&w, SPAN("message_id"));
-      if (ob_id_read(id, NULL)) {
-        schema_write_raw(&w, id);
-      } else {
-        schema_write_string(&w, id);
-      }
-      schema_write_object_end(&w);
+    schema_write_key(&w, SPAN("message_id"));
+    if (ob_id_read(id, NULL)) {
+      schema_write_raw(&w, id);
     } else {
-      schema_write_null(&w);
+      schema_write_string(&w, id);
     }
-    schema_write_pair(&w, "message", SPAN(""));
-    schema_write_pair(&w, "wording", SPAN(""));
-    front_answer(p->front, &out, echo_of(p));
-    buf_done(&out);
+    schema_write_object_end(&w);
+  } else {
+    schema_write_null(&w);
   }
+  schema_write_pair(&w, "message", SPAN(""));
+  schema_write_pair(&w, "wording", SPAN(""));
+  front_answer(f, &out, echo);
+  buf_done(&out);
+}
+
+/* The answer to a message that was delivered here: the id of its first part. */
+static void answer_id(struct rg_passage *p, struct span id)
+{
+  if (p->front && !p->answered) front_done(p->front, echo_of(p), id);
   p->answered = true;
 }
 
@@ -361,15 +364,6 @@ static void send_anew(struct rg_front *f, struct rg_passage *p, const struct rg_
   buf_done(&params);
 }
 
-static void log_judged(const struct rg_front *f, const struct rg_judged *j, const char *what)
-{
-  const struct schema_error *e = &j->judgement.error;
-  struct span name = j->action.name;
-  rg_log_line(&f->account->gate->log, RG_LOG_WARN, "framework %s: %.*s is %s: %s %s", f->name,
-              name.len < NAME_MAX ? (int)name.len : NAME_MAX, name.ptr ? name.ptr : "", what,
-              schema_code_word(e->code), e->path);
-}
-
 /* Whether a step needs nothing of the delivery. A card with a text form does: it may be accepted and
  * not be shown. */
 static bool is_single(const struct ob_step *step)
@@ -406,14 +400,19 @@ static void judge(struct rg_front *f, struct ob_link *link, const struct ob_acti
   struct rg_judged j;
   rg_judge_action(f->account->gate, f->account, action, &f->relay->arena, &j);
   const struct ob_plan *plan = &j.judgement.plan;
+  rg_judged_log(f->account->gate, &j, "framework", f->name);
+  if (j.judgement.verdict == OB_DROP && j.judgement.silent) {
+    /* a framework looks for an id in what succeeded: 0 is what peers give for none */
+    front_done(f, echo_or_null(action->echo), SPAN("0"));
+    rg_judged_done(&j);
+    return;
+  }
   if (j.judgement.verdict == OB_DROP) {
-    log_judged(f, &j, "held back");
     note_refusal(f, &j);
     front_refuse(f, echo_or_null(action->echo), RG_RETCODE_REFUSED, j.judgement.why);
     rg_judged_done(&j);
     return;
   }
-  if (j.observed) log_judged(f, &j, "let through");
   struct rg_passage *p = passage_new(f, action->echo);
   if (!p) {
     rg_front_drop(f, "out of memory");

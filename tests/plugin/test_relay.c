@@ -376,6 +376,11 @@ Test(relay, messages_are_judged)
       "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"<tool_call>{"
       "\\\"name\\\":\\\"a\\\",\\\"arguments\\\":{}}</tool_call>\"},\"echo\":4}",
       NULL, NULL, "\"retcode\":1400" },
+    { "a reply that says nothing",
+      "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":\"{\\\"messages\\\":"
+      "[]"
+      "}\"},\"echo\":9}",
+      NULL, NULL, "\"status\":\"ok\",\"retcode\":0,\"data\":{\"message_id\":0}" },
     { "a raw packet", "{\"action\":\"send_packet\",\"params\":{},\"echo\":5}", NULL, NULL,
       "\"retcode\":1400" },
     { "a disguise", "{\"action\":\" Send_Group_Msg\",\"params\":{},\"echo\":6}", NULL, NULL,
@@ -622,7 +627,8 @@ Test(relay, switched_off_and_observed)
     /* a raw packet may be for any group, also one that is on */
     { "{enabled: false}", "\"status\":\"ok\"", "\"retcode\":1400", NULL },
     { "{enabled: false, off_means: mute}", "\"retcode\":1400", "\"retcode\":1400", "held back" },
-    { "{mode: observe}", "\"status\":\"ok\"", "\"status\":\"ok\"", "let through" },
+    { "{mode: observe}", "\"status\":\"ok\"", "\"status\":\"ok\"",
+      "would be held back, but mode is observe: tool_call" },
     { "{mode: enforce}", "\"retcode\":1400", "\"retcode\":1400", "held back" },
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
