@@ -38,11 +38,15 @@ static struct span without_slash(struct span url)
   return url;
 }
 
+bool schema_provider_may_state(const struct schema_provider *p)
+{
+  return p->dialect == SCHEMA_DIALECT_OPENAI || p->dialect == SCHEMA_DIALECT_MOCK;
+}
+
 bool schema_provider_takes(const struct schema_provider *p,
                            const struct schema_provider_config *config, bool tools)
 {
-  /* only configurations of these may state it */
-  bool may_state = p->dialect == SCHEMA_DIALECT_OPENAI || p->dialect == SCHEMA_DIALECT_MOCK;
+  bool may_state = schema_provider_may_state(p);
   bool takes = p->takes_schema;
   if (may_state && config->schema != SCHEMA_UNSTATED) takes = config->schema == SCHEMA_STATED_YES;
   if (!takes || !tools) return takes;

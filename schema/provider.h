@@ -34,6 +34,9 @@ struct schema_provider_config {
 /* NULL where it is unknown. */
 const struct schema_provider *schema_provider_find(struct span name);
 
+/* Whether its operator may state what its endpoint takes (OpenAI-compatible ones differ). */
+bool schema_provider_may_state(const struct schema_provider *p);
+
 /* Whether one call may carry a schema, beside tools or not (rules 68 to 75). */
 bool schema_provider_takes(const struct schema_provider *p,
                            const struct schema_provider_config *config, bool tools);

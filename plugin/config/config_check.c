@@ -36,6 +36,28 @@ static void check_extra(struct rg_loader *l, const struct rg_mapping *m, const s
                      (int)m->path.len, m->path.ptr, (int)n->key.len, n->key.ptr);
 }
 
+/* Keys that this dialect does not read: without a word they would look as if they held. */
+static void check_unread(struct rg_loader *l, const struct rg_mapping *m, const struct rg_yaml *map,
+                         const struct rg_provider *p, const struct schema_provider *known)
+{
+  bool states = schema_provider_may_state(known);
+  const struct {
+    const char *key, *readers;
+    bool unread;
+  } rows[] = {
+    { "api_version", "azure", p->api_version.len > 0 && strcmp(known->name, "azure") != 0 },
+    { "supports_response_schema", "OpenAI-compatible dialects",
+      p->takes_schema != RG_UNKNOWN && !states },
+    { "supports_response_schema_with_tools", "OpenAI-compatible dialects",
+      p->takes_schema_with_tools != RG_UNKNOWN && !states },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].unread)
+      rg_loader_tell(l, rg_yaml_key(map, rows[i].key),
+                     "%.*s.%s: only for %s, not for %s: leave it out", (int)m->path.len,
+                     m->path.ptr, rows[i].key, rows[i].readers, known->name);
+}
+
 void rg_check_provider(struct rg_loader *l, const struct rg_mapping *m, const struct rg_yaml *key,
                        const struct rg_provider *p)
 {
@@ -59,6 +81,7 @@ void rg_check_provider(struct rg_loader *l, const struct rg_mapping *m, const st
   if (p->api_key.len > 0 && p->api_key_file.len > 0)
     rg_loader_tell(l, rg_yaml_key(map, "api_key_file"),
                    "%.*s.api_key_file: not together with api_key", n, m->path.ptr);
+  check_unread(l, m, map, p, known);
   enum rg_form form;
   if (!rg_provider_form(p, false, &form))
     rg_loader_tell(l, rg_yaml_key(map, "structured_output")->next,

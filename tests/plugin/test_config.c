@@ -204,6 +204,11 @@ static const struct {
     "leave it out" },
   { MAIN "providers: {a: {model: m, api_key: x, api_key_file: y}}\n", 4, 39, "api_key_file",
     "not together" },
+  { MAIN "providers: {a: {model: m, api_version: x}}\n", 4, 27, "api_version", "only for azure" },
+  { MAIN "providers: {a: {model: m, dialect: ollama, supports_response_schema: no}}\n", 4, 44,
+    "supports_response_schema", "OpenAI-compatible" },
+  { MAIN "providers: {a: {model: m, dialect: mistral, supports_response_schema_with_tools: yes}}\n",
+    4, 45, "supports_response_schema_with_tools", "not for mistral" },
   { DEFAULT "    agent: {enabled: true}\n"
             "providers: {a: {model: m, dialect: vllm, structured_output: native}}\n",
     7, 61, "structured_output", "beside agent.tools" },
