@@ -573,6 +573,7 @@ static int32_t submit(struct rg_gate *gate, const struct rg_turn *turn, struct r
   job->ticket = ticket_new(gate);
   /* a turn that comes before its endpoint is known is judged once it is */
   if (scene.peer.known && !job->judged) rg_job_judge(job);
+  job->shown = NULL;                 /* its lender may end before the job */
   if (ticket) *ticket = job->ticket; /* before the result can come */
   rc = RG_ESYSTEM;
   rg_crash("queued", 0);
@@ -597,15 +598,23 @@ int32_t rg_gate_submit(struct rg_gate *gate, const struct rg_turn *turn, struct 
   return submit(gate, turn, text, NULL, NULL, ticket);
 }
 
-static void as_words(struct rg_job *job, const void *ctx)
+struct part {
+  bool words;
+  struct rg_shown *shown;
+};
+
+static void as_part(struct rg_job *job, const void *ctx)
 {
-  (void)ctx;
-  job->words = true;
+  const struct part *part = ctx;
+  job->words = part->words;
+  job->shown = part->shown;
 }
 
-int32_t rg_gate_submit_words(struct rg_gate *gate, const struct rg_turn *turn, struct span text)
+int32_t rg_gate_submit_part(struct rg_gate *gate, const struct rg_turn *turn, struct span text,
+                            bool words, struct rg_shown *shown)
 {
-  return submit(gate, turn, (struct rg_bytes) { text.ptr, text.len }, as_words, NULL, NULL);
+  const struct part part = { words, shown };
+  return submit(gate, turn, (struct rg_bytes) { text.ptr, text.len }, as_part, &part, NULL);
 }
 
 struct failure {

@@ -108,8 +108,10 @@ struct rg_foreign {
 };
 /* Its watch is told where RG_OK is returned, maybe before. Service thread. */
 int32_t rg_gate_deliver(struct rg_gate *gate, const struct rg_foreign *foreign);
-/* Words of a model beside a tool call: a turn of its own, whatever form the answer is to have. */
-int32_t rg_gate_submit_words(struct rg_gate *gate, const struct rg_turn *turn, struct span text);
+/* A part of the agent's answer, a turn of its own. words: they stood beside a tool call, whatever form
+ * the answer is to have. shown: what its directives have named so far. Service thread. */
+int32_t rg_gate_submit_part(struct rg_gate *gate, const struct rg_turn *turn, struct span text,
+                            bool words, struct rg_shown *shown);
 /* A turn of which no answer came: the chat gets the notice, the host the result. what: constant. */
 int32_t rg_gate_submit_failure(struct rg_gate *gate, const struct rg_turn *turn,
                                enum schema_code code, const char *what);

@@ -28,6 +28,7 @@ struct rg_run *rg_run_new(struct rg_agent *agent, struct rg_chat *chat, const st
   struct rg_run *run = calloc(1, sizeof *run);
   if (!run) return NULL;
   arena_init(&run->arena, RUN_ARENA_MAX);
+  run->shown.arena = &run->arena;
   run->agent = agent;
   run->chat = chat;
   run->view = rg_view_keep(view);
@@ -69,26 +70,23 @@ struct rg_turn rg_run_turn(const struct rg_run *run)
   };
 }
 
-void rg_run_deliver(struct rg_run *run, struct span text)
+static void submit(struct rg_run *run, struct span text, bool words)
 {
   const struct rg_turn turn = rg_run_turn(run);
-  struct rg_bytes bytes = { text.ptr, text.len };
   run->delivered = true;
-  if (rg_gate_submit(run->agent->gate, &turn, bytes, NULL) != RG_OK)
+  if (rg_gate_submit_part(run->agent->gate, &turn, text, words, &run->shown) != RG_OK)
     rg_run_say(run, RG_LOG_WARN, "the answer could not be taken: too much is waiting", "");
+}
+
+void rg_run_deliver(struct rg_run *run, struct span text)
+{
+  submit(run, text, false);
 }
 
 /* A document is the answer itself: what is said on the way to it is none. */
 void rg_run_narrate(struct rg_run *run, struct span text)
 {
-  const struct rg_turn turn = rg_run_turn(run);
-  if (run->view.group->output != RG_OUTPUT_SCHEMA) {
-    rg_run_deliver(run, text);
-    return;
-  }
-  run->delivered = true;
-  if (rg_gate_submit_words(run->agent->gate, &turn, text) != RG_OK)
-    rg_run_say(run, RG_LOG_WARN, "words could not be taken: too much is waiting", "");
+  submit(run, text, run->view.group->output == RG_OUTPUT_SCHEMA);
 }
 
 void rg_run_fail(struct rg_run *run, enum schema_code code, const char *why, const char *more)

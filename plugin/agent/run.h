@@ -7,6 +7,7 @@
 #include "plugin/agent/agent.h"
 #include "plugin/agent/chat.h"
 #include "plugin/agent/lookup.h"
+#include "plugin/delivery/shown.h"
 
 enum { RG_RUN_TOOLS_MAX = RG_LOOKUP_TOOLS + RG_TOOLS_MAX };
 enum {
@@ -29,6 +30,7 @@ struct rg_run {
   bool delivered;    /* something of it is on its way: no other provider may begin anew */
   bool shortened;    /* the question was too long for a model */
   struct span final; /* the answer that waits for its time */
+  struct rg_shown shown;
   uint64_t asked_ms;
   size_t provider, tries;
   uint32_t rounds;

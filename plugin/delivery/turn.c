@@ -430,7 +430,11 @@ static void judge_text(struct rg_job *job, struct span text)
   case SCHEMA_ACCEPT:
   case SCHEMA_REPAIR:
     job->reply = job->judgement.reply;
-    plan_reply(job);
+    if (job->shown && job->judgement.rich.media &&
+        !rg_shown_drop(job->shown, &job->reply, &job->arena))
+      refuse(job, SCHEMA_ENOMEM);
+    else
+      plan_reply(job);
     return;
   case SCHEMA_CORRECT: job->course = RG_COURSE_CORRECT; return;
   case SCHEMA_BLOCK: refuse(job, job->error.code); return;

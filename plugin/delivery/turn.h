@@ -6,6 +6,7 @@
 #include "onebot/outcome.h"
 #include "onebot/service.h"
 #include "plugin/config/settings.h"
+#include "plugin/delivery/shown.h"
 #include "plugin/delivery/timing.h"
 #include "plugin/media/media.h"
 #include "plugin/peer.h"
@@ -121,6 +122,7 @@ struct rg_job {
   struct span document;         /* as it was received, once it is right; ptr NULL: none */
   struct schema_judgement judgement;
   struct schema_reply reply; /* what is delivered: the judged reply, or plain text */
+  struct rg_shown *shown;    /* lent: what earlier parts of the same answer named; NULL: none */
   bool has_verdict;          /* false for what is not judged: a notice of the host */
   struct schema_error error; /* RG_COURSE_REFUSED, RG_COURSE_CORRECT */
   enum rg_course course;

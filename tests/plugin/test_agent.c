@@ -496,6 +496,38 @@ Test(agent, clearing_is_for_those_who_may_command, .timeout = 30)
   scene_close(&s);
 }
 
+/* ---- answers in parts ---- */
+
+#define PICTURE "![p](https://img.invalid/p.png)"
+
+static void picture_twice(struct model *m, int fd, size_t n, const char *head, const char *text)
+{
+  (void)m, (void)head, (void)text;
+  if (n == 0)
+    model_send(
+        fd, "200 OK", "application/json",
+        "{\"choices\":[{\"message\":{\"content\":\"one " PICTURE "\",\"tool_calls\":[{\"id\":\"a\","
+        "\"function\":{\"name\":\"get_message\",\"arguments\":\"{\\\"message_id\\\":\\\"1\\\"}"
+        "\"}}]},\"finish_reason\":\"tool_calls\"}]}");
+  else
+    model_say(fd, "two " PICTURE " ![q](https://img.invalid/q.png)", "stop");
+}
+
+/* Shown once (rich-output.md S34): the second part has its words and the other picture. */
+Test(agent, an_attachment_is_shown_once, .timeout = 30)
+{
+  struct scene s;
+  scene_open(&s, picture_twice, NULL, "", "",
+             "  7: {agent: {tools: [get_message]}, "
+             "media: {inspect: false}, directives: {enabled: true, markdown_images: true}}\n");
+  scene_ask(&s, 200, MENTION TEXT("a picture"));
+  cr_expect(sent(&s, "two", 5000));
+  cr_expect(sent(&s, "p.png", 0));
+  cr_expect(sent(
+      &s, "\"two\"}},{\"type\":\"image\",\"data\":{\"file\":\"https://img.invalid/q.png\"}}]", 0));
+  scene_close(&s);
+}
+
 /* ---- models that fail ---- */
 
 static const char overflow[] =
@@ -534,12 +566,7 @@ static const struct failure {
     1,
     "\"provider\"",
     "HTTP status 401" },
-  { "200 OK",
-    "text/html",
-    { "<html>" KEY "</html>" },
-    1,
-    "\"provider\"",
-    "no JSON of an answer" },
+  { "200 OK", "text/html", { "<html>" KEY "</html>" }, 1, "\"provider\"", "no JSON of an answer" },
   { "200 OK",
     "application/json",
     { "{\"choices\":[{\"message\":{\"content\":\"cut\"},\"finish_reason\":\"length\"}]}" },
