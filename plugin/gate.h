@@ -93,32 +93,13 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *json);
 void rg_gate_release(struct rg_buf *buf);
 void rg_gate_close(struct rg_gate *gate);
 
+/* Gives a text to the host, which releases it; *from is empty after. RG_ENOMEM where it had failed. */
+int32_t rg_gate_give(struct buf *from, struct rg_buf *to);
 /* "ready" */
 const char *rg_state_word(enum ob_link_state state);
+/* The account of exactly that name. NULL: none. gate->mu is held. */
+struct rg_account *rg_account_find(const struct rg_gate *gate, struct span name);
 /* The account of that name; empty: the only one of the configuration. NULL: none. Any thread. */
 struct rg_account *rg_gate_account(struct rg_gate *gate, struct span name);
-
-/* A message of a framework that the delivery is to bring: a plan, or a reply's text (plan NULL). */
-struct rg_foreign {
-  const struct rg_turn *turn;
-  struct span text;
-  const struct ob_plan *plan;
-  bool quoted; /* as in struct rg_job */
-  struct rg_job_watch watch;
-};
-/* Its watch is told where RG_OK is returned, maybe before. Service thread. */
-int32_t rg_gate_deliver(struct rg_gate *gate, const struct rg_foreign *foreign);
-/* A part of the agent's answer, a turn of its own. words: they stood beside a tool call, whatever form
- * the answer is to have. shown: what its directives have named so far. Service thread. */
-int32_t rg_gate_submit_part(struct rg_gate *gate, const struct rg_turn *turn, struct span text,
-                            bool words, struct rg_shown *shown);
-/* A turn of which no answer came: the chat gets the notice, the host the result. what: constant. */
-int32_t rg_gate_submit_failure(struct rg_gate *gate, const struct rg_turn *turn,
-                               enum schema_code code, const char *what);
-/* A fresh job for a turn that an earlier process left, with its place taken. Service thread. */
-int32_t rg_gate_take_up(struct rg_gate *gate, const struct rg_stored_turn *t, struct rg_job **ret);
-/* The plugin's own words to a chat, through the same queue. Service thread. */
-void rg_gate_say(struct rg_gate *gate, const struct rg_account *account,
-                 const struct ob_target *target, struct span text);
 
 #endif

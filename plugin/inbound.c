@@ -8,6 +8,7 @@
 #include "plugin/delivery/delivery.h"
 #include "plugin/delivery/resolve.h"
 #include "plugin/relay/relay.h"
+#include "plugin/submit.h"
 
 enum {
   RELOAD_WHY_MAX = 2000, /* the first faults; a chat is no place for more */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "plugin/gate.h"
+#include "plugin/submit.h"
 
 enum {
   LINE_MAX_BYTES = 1000,

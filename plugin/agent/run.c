@@ -6,6 +6,7 @@
 #include "plugin/agent/picture.h"
 #include "plugin/agent/question.h"
 #include "plugin/delivery/delivery.h"
+#include "plugin/submit.h"
 
 enum { RUN_ARENA_MAX = 64 * 1024 * 1024 }; /* all bodies of one run */
 

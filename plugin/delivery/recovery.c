@@ -9,6 +9,7 @@
 #include "plugin/delivery/journal.h"
 #include "plugin/delivery/resolve.h"
 #include "plugin/delivery/step.h"
+#include "plugin/submit.h"
 
 enum { WHY_MAX = 512, RESULT_MAX = 16 * 1024 * 1024 };
 

@@ -7,6 +7,7 @@
 #include "onebot/id.h"
 #include "plugin/delivery/promise.h"
 #include "plugin/relay/relay.h"
+#include "plugin/submit.h"
 
 enum {
   LINK_FULL = 1024 * 1024,       /* unsent bytes towards the implementation; then nobody is read */

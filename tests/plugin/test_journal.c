@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plugin/submit.h"
 #include "tests/lib/journal_stage.h"
 
 Test(journal, tickets_are_never_given_twice)
