@@ -213,8 +213,9 @@ static size_t close_bracket(struct state *st, struct span s, size_t at)
   if (at + 1 == s.len || s.ptr[at + 1] != '(') return at + 1;
   if (!st->parenthesis && !pair_parentheses(st, s)) return at + 1;
   size_t end = st->parenthesis[at + 1];
+  if (end == 0) return at + 1;
   struct link *links = grow(st, st->links, st->link_count, &st->link_max, sizeof *links);
-  if (end == 0 || !links) return at + 1;
+  if (!links) return at + 1;
   st->links = links;
   struct link *l = &st->links[st->link_count++];
   *l = (struct link) { .open = open, .label_end = at, .end = end + 1, .image = image };

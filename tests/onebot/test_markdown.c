@@ -51,6 +51,7 @@ static const struct {
   { "empty target", "[a]()", "a" },
   { "no link", "[a] (b) [c][d] [x", "[a] (b) [c][d] [x" },
   { "unclosed target", "[a](b", "[a](b" },
+  { "link behind an unclosed target", "[a](b\n[c](d)", "[a](b\nc d" },
   { "image", "a ![i](u) b", "a  b" },
   { "linked image", "[![i](u)](https://e.com)", "https://e.com" },
   { "image alone", "![i](u)", "" },
@@ -90,6 +91,28 @@ Test(markdown, survives_hostile_repetition)
     cr_expect_not_null(out.ptr, "%s", pieces[i]);
     cr_expect_leq(out.len, text.len, "%s", pieces[i]);
     buf_done(&text);
+    arena_done(&arena);
+  }
+}
+
+/* Room for links is made where it runs out, which an unclosed target may come upon. */
+Test(markdown, keeps_links_on_both_sides_of_an_unclosed_target)
+{
+  for (size_t before = 0; before < 40; before++) {
+    struct arena arena;
+    struct buf text, wanted;
+    arena_init(&arena, 1 << 20);
+    buf_init(&text, 1 << 12);
+    buf_init(&wanted, 1 << 12);
+    for (size_t i = 0; i < 80; i++) {
+      buf_add(&text, i == before ? SPAN("[x](\n") : SPAN("[a](b)\n"));
+      buf_add(&wanted, i == before ? SPAN("[x](\n") : SPAN("a b\n"));
+    }
+    struct span out = ob_markdown_text(buf_span(&text), &arena);
+    cr_expect(span_eq(out, span_trim(buf_span(&wanted))), "%zu: %.*s", before, (int)out.len,
+              out.ptr);
+    buf_done(&text);
+    buf_done(&wanted);
     arena_done(&arena);
   }
 }
