@@ -111,8 +111,10 @@ void rg_judged_log(struct rg_gate *gate, const struct rg_judged *j, const char *
   bool held = j->judgement.verdict == OB_DROP;
   struct span action = { j->action.name.ptr ? j->action.name.ptr : "", j->action.name.len };
   if (action.len > NAME_MAX) action.len = NAME_MAX;
-  if (j->judgement.silent) return;
-  if (held || j->observed == OB_DROP)
+  if (held && j->judgement.silent)
+    rg_log_line(&gate->log, RG_LOG_INFO, "%s %s: %.*s holds an empty reply: nothing is sent", kind,
+                name, (int)action.len, action.ptr);
+  else if (held || j->observed == OB_DROP)
     rg_log_line(&gate->log, RG_LOG_WARN, "%s %s: %.*s %s: %s %s", kind, name, (int)action.len,
                 action.ptr, held ? "is held back" : "would be held back, but mode is observe",
                 schema_code_word(e->code), e->path);
