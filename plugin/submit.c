@@ -10,6 +10,7 @@
 #include "plugin/delivery/delivery.h"
 #include "plugin/delivery/journal.h"
 #include "plugin/delivery/recovery.h"
+#include "plugin/delivery/result.h"
 #include "schema/contract.h"
 
 enum { CONTRACT_MAX = 1024 * 1024 }; /* 10 KiB with every type and all faces */
@@ -42,10 +43,12 @@ struct scene {
   struct rg_view view; /* references */
   struct rg_account *account;
   struct rg_peer peer;
+  const struct rg_asked *asked; /* as in struct rg_job_input */
 };
 
 static int32_t scene_set(struct rg_gate *gate, const struct rg_turn *turn, struct scene *ret)
 {
+  ret->asked = NULL;
   if (!gate || !turn_read(turn, &ret->turn)) return RG_EARGUMENT;
   bool group = ret->turn.group_id.len > 0;
   uint64_t id = id_read(group ? ret->turn.group_id : ret->turn.user_id);
@@ -76,6 +79,7 @@ static struct rg_job *job_make(struct rg_gate *gate, const struct scene *scene, 
 {
   const struct rg_job_input input = {
     .view = &scene->view,
+    .asked = scene->asked,
     .home = gate->home,
     .turn = &scene->turn,
     .text = text,
@@ -308,8 +312,10 @@ int32_t rg_gate_take_up(struct rg_gate *gate, const struct rg_stored_turn *t, st
     .sender_id = { t->sender_id.ptr, t->sender_id.len },
     .schema = { t->schema.ptr, t->schema.len },
   };
+  struct rg_asked asked;
   int32_t rc = scene_set(gate, &turn, &scene);
   if (rc != RG_OK) return rc;
+  if (rg_asked_unpack(t->asked, &asked)) scene.asked = &asked;
   size_t bytes = t->text.len;
   for (size_t i = 0; i < t->step_count; i++) bytes += t->steps[i].params.len;
   rc = place_take(gate, &scene, bytes, false, &conversation);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "plugin/command/command.h"
-#include "plugin/delivery/turn.h"
+#include "plugin/delivery/result.h"
 
 enum {
   FAULTS_MAX = 1024 * 1024,

@@ -13,6 +13,7 @@
 #include "plugin/delivery/notice.h"
 #include "plugin/delivery/recovery.h"
 #include "plugin/delivery/resolve.h"
+#include "plugin/delivery/result.h"
 #include "plugin/delivery/step.h"
 #include "plugin/media/media_stage.h"
 

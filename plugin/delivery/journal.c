@@ -180,6 +180,7 @@ static struct rg_stored_turn turn_of(const struct rg_job *job)
     .kind = job->kind,
     .foreign = job->foreign,
     .words = job->words,
+    .asked = rg_asked_pack(&job->asked),
     .notice = job->is_notice ? span_of(schema_code_word(job->error.code)) : SPAN(""),
   };
 }

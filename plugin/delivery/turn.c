@@ -5,9 +5,7 @@
 
 #include "onebot/longtext.h"
 #include "plugin/delivery/notice.h"
-#include "plugin/delivery/preview.h"
 #include "plugin/media/media_ref.h"
-#include "schema/contract.h"
 #include "schema/payload.h"
 
 enum {
@@ -68,14 +66,56 @@ struct schema_directive_options rg_directive_options(const struct rg_group *grou
   };
 }
 
-/* Which schema the answer is to have: the group's, else the turn's, else none but the reply's
- * (response-schema.md 122). False: the turn's is none. */
-static bool schema_choose(struct rg_job *job, const struct rg_turn *turn, struct buf *why)
+/* ---- how a text is read ---- */
+
+enum {
+  ASKED_KEPT = 1, /* the bits of a packed one; its output stands behind them */
+  ASKED_DIRECTIVES = 2,
+  ASKED_MEDIA_LINES = 4,
+  ASKED_MARKDOWN_IMAGES = 8,
+  ASKED_OUTPUT = 16,
+};
+
+uint32_t rg_asked_pack(const struct rg_asked *r)
 {
+  return ASKED_KEPT | (r->directives ? ASKED_DIRECTIVES : 0) |
+         (r->media_lines ? ASKED_MEDIA_LINES : 0) |
+         (r->markdown_images ? ASKED_MARKDOWN_IMAGES : 0) | (uint32_t)r->output * ASKED_OUTPUT;
+}
+
+bool rg_asked_unpack(uint32_t packed, struct rg_asked *ret)
+{
+  uint32_t output = packed / ASKED_OUTPUT;
+  if ((packed & ASKED_KEPT) == 0 || output > RG_OUTPUT_SCHEMA) return false;
+  *ret = (struct rg_asked) {
+    .output = (enum rg_output)output,
+    .directives = (packed & ASKED_DIRECTIVES) != 0,
+    .media_lines = (packed & ASKED_MEDIA_LINES) != 0,
+    .markdown_images = (packed & ASKED_MARKDOWN_IMAGES) != 0,
+  };
+  return true;
+}
+
+static struct rg_asked asked_of(const struct rg_group *group)
+{
+  return (struct rg_asked) {
+    .output = group->output,
+    .directives = group->directives.enabled,
+    .media_lines = group->directives.media_lines,
+    .markdown_images = group->directives.markdown_images,
+  };
+}
+
+/* Which schema the answer is to have: the group's, else the turn's, else none but the reply's
+ * (response-schema.md 122). What an earlier process chose comes as the turn's. False: the turn's is
+ * none. */
+static bool schema_choose(struct rg_job *job, const struct rg_job_input *in, struct buf *why)
+{
+  const struct rg_turn *turn = in->turn;
   struct arena notes;
   struct span fault;
   if (job->kind == RG_KIND_NOTICE) return true;
-  if (job->group->output == RG_OUTPUT_SCHEMA) {
+  if (!in->asked && job->group->output == RG_OUTPUT_SCHEMA) {
     job->wanted = job->group->output_schema;
     return true;
   }
@@ -99,6 +139,7 @@ struct rg_job *rg_job_new(const struct rg_job_input *in, struct buf *why)
   job->kind = turn->kind;
   job->view = rg_view_keep(in->view);
   job->group = job->view.group;
+  job->asked = in->asked ? *in->asked : asked_of(job->group);
   job->text = arena_copy(&job->arena, in->text);
   job->target.group_id = bytes_copy(&job->arena, turn->group_id);
   job->target.user_id = bytes_copy(&job->arena, turn->user_id);
@@ -108,7 +149,7 @@ struct rg_job *rg_job_new(const struct rg_job_input *in, struct buf *why)
   job->settings = rg_plan_settings(&job->view, home);
   job->hide.home = folder(home);
   job->hide.project = folder(job->view.config->folder);
-  if (!schema_choose(job, turn, why) || job->arena.failed) {
+  if (!schema_choose(job, in, why) || job->arena.failed) {
     rg_job_free(job);
     return NULL;
   }
@@ -123,7 +164,9 @@ bool rg_job_fit(struct rg_job *job, const struct rg_peer *peer)
   ob_plan_offer(&peer->profile, &job->settings, job->group->segments,
                 job->group->reactions && answers, &job->arena, &job->offer);
   job->directives = rg_directive_options(job->group, job->message_id);
-  if (job->group->directives.enabled) job->offer.directives = &job->directives;
+  job->directives.media_lines = job->asked.media_lines;
+  job->directives.markdown_images = job->asked.markdown_images;
+  if (job->asked.directives) job->offer.directives = &job->directives;
   return !job->arena.failed;
 }
 
@@ -421,7 +464,7 @@ static void judge_document(struct rg_job *job)
 static void judge_text(struct rg_job *job, struct span text)
 {
   /* what was unwrapped for a framework is a reply, whatever the group's own model answers with */
-  bool words = (job->group->output == RG_OUTPUT_TEXT && !job->foreign) || job->words;
+  bool words = (job->asked.output == RG_OUTPUT_TEXT && !job->foreign) || job->words;
   job->has_verdict = true;
   (words ? schema_judge_words : schema_judge)(&job->offer, &job->hide, text, &job->arena,
                                               &job->judgement);
@@ -441,9 +484,9 @@ static void judge_text(struct rg_job *job, struct span text)
   }
 }
 
-static bool wants_document(const struct rg_job *job)
+bool rg_job_wants_document(const struct rg_job *job)
 {
-  bool asked = job->wanted.tree || job->group->output == RG_OUTPUT_SCHEMA;
+  bool asked = job->wanted.tree || job->asked.output == RG_OUTPUT_SCHEMA;
   return asked && job->kind != RG_KIND_NOTICE && !job->foreign && !job->words;
 }
 
@@ -455,7 +498,7 @@ void rg_job_judge(struct rg_job *job)
   } else if (job->kind == RG_KIND_NOTICE) {
     plan_plain(job);
   } else {
-    if (wants_document(job))
+    if (rg_job_wants_document(job))
       judge_document(job);
     else
       judge_text(job, job->text);
@@ -551,238 +594,4 @@ unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step)
   uint64_t ms = bytes > 0 ? MEDIA_MS + bytes / MEDIA_BYTES_PER_S * 1000 : 0;
   if (ms < job->timing->send) return job->timing->send;
   return ms > MEDIA_MS_MAX ? MEDIA_MS_MAX : (unsigned)ms;
-}
-
-/* --- what the host is told --- */
-
-/* "key": text, or null where there is none. */
-static void write_text_or_null(struct schema_writer *w, const char *key, const char *text)
-{
-  schema_write_key(w, span_of(key));
-  if (text) {
-    schema_write_string(w, span_of(text));
-  } else {
-    schema_write_null(w);
-  }
-}
-
-static void write_fault(const struct rg_job *job, bool faulty, bool with_at,
-                        struct schema_writer *w)
-{
-  const struct schema_error *e = &job->error;
-  const char *why = e->what ? e->what : schema_code_text(e->code);
-  write_text_or_null(w, "code", faulty ? schema_code_word(e->code) : NULL);
-  write_text_or_null(w, "path", faulty ? e->path : NULL);
-  if (with_at) {
-    schema_write_key(w, SPAN("at"));
-    if (faulty) {
-      schema_write_int(w, (int64_t)e->at);
-    } else {
-      schema_write_null(w);
-    }
-  }
-  write_text_or_null(w, "why", faulty ? why : NULL);
-}
-
-static void write_judgement(const struct rg_job *job, bool with_at, struct schema_writer *w)
-{
-  const struct schema_judgement *j = &job->judgement;
-  bool faulty = job->course == RG_COURSE_CORRECT || job->course == RG_COURSE_REFUSED;
-  write_text_or_null(w, "verdict", job->has_verdict ? schema_verdict_word(j->verdict) : NULL);
-  write_fault(job, faulty, with_at, w);
-  schema_write_key(w, SPAN("repairs"));
-  schema_write_array(w);
-  for (size_t i = 0; i < j->repair_count && i < SCHEMA_REPAIR_MAX; i++) {
-    schema_write_string(w, span_of(schema_repair_word(j->repairs[i].kind)));
-  }
-  schema_write_array_end(w);
-}
-
-/* The reply as it was validated, and as a readable text; nothing of a reply that did not pass. */
-static void write_reply(const struct rg_job *job, struct schema_writer *w)
-{
-  const struct schema_judgement *j = &job->judgement;
-  bool judged = job->has_verdict && (j->verdict == SCHEMA_ACCEPT || j->verdict == SCHEMA_REPAIR);
-  bool plain = !job->has_verdict && job->course == RG_COURSE_DELIVER;
-  const struct schema_reply *reply = judged ? &j->reply : &job->reply;
-  schema_write_key(w, SPAN("reply"));
-  if (!judged && !plain) {
-    schema_write_null(w);
-    schema_write_pair(w, "preview", SPAN(""));
-    return;
-  }
-  schema_write_reply(w, reply, job->offer.offers_reaction);
-  struct buf preview;
-  buf_init(&preview, RG_TEXT_MAX);
-  rg_preview(reply, &preview);
-  schema_write_pair(w, "preview", buf_span(&preview));
-  buf_done(&preview);
-}
-
-static void write_id(struct schema_writer *w, struct span id)
-{
-  schema_write_key(w, SPAN("message_id"));
-  if (id.len > 0) {
-    schema_write_string(w, id);
-  } else {
-    schema_write_null(w);
-  }
-}
-
-static void write_unsent(struct schema_writer *w, struct span action, const char *outcome,
-                         const char *reason)
-{
-  schema_write_object(w);
-  schema_write_pair(w, "action", action);
-  schema_write_pair(w, "outcome", span_of(outcome));
-  schema_write_pair(w, "reason", span_of(reason));
-  schema_write_object_end(w);
-}
-
-static void write_parts(const struct rg_job *job, struct schema_writer *w)
-{
-  size_t count = job->is_notice ? 0 : job->plan.count;
-  schema_write_key(w, SPAN("sent"));
-  schema_write_array(w);
-  for (size_t i = 0; i < count; i++) {
-    if (job->parts[i].state != RG_PART_SENT) continue;
-    schema_write_object(w);
-    schema_write_pair(w, "action", job->plan.steps[i].action);
-    write_id(w, job->parts[i].message_id);
-    schema_write_object_end(w);
-  }
-  schema_write_array_end(w);
-  schema_write_key(w, SPAN("unsent"));
-  schema_write_array(w);
-  for (size_t i = 0; i < count; i++) {
-    const struct rg_part *p = &job->parts[i];
-    struct span action = job->plan.steps[i].action;
-    if (p->state == RG_PART_UNSENT) write_unsent(w, action, ob_outcome_word(p->outcome), p->reason);
-    if (p->state == RG_PART_OPEN) {
-      write_unsent(w, action, "not_tried", job->stopped ? job->stopped : "not_tried");
-    }
-    if (p->card_fell_back) write_unsent(w, action, ob_outcome_word(OB_UNKNOWN), "card_not_shown");
-  }
-  schema_write_array_end(w);
-}
-
-static void write_notice(const struct rg_job *job, struct schema_writer *w)
-{
-  bool sent = job->is_notice && job->plan.count > 0 && job->parts[0].state == RG_PART_SENT;
-  schema_write_key(w, SPAN("notice"));
-  if (!sent) {
-    schema_write_null(w);
-    return;
-  }
-  schema_write_object(w);
-  write_id(w, job->parts[0].message_id);
-  schema_write_object_end(w);
-}
-
-/* What of the media could not go, where and why. */
-static void write_media(const struct rg_job *job, struct schema_writer *w)
-{
-  schema_write_key(w, SPAN("media"));
-  schema_write_array(w);
-  for (size_t i = 0; i < job->media_fault_count; i++) {
-    const struct rg_media_fault *f = &job->media_faults[i];
-    schema_write_object(w);
-    schema_write_key(w, SPAN("message"));
-    schema_write_int(w, (int64_t)f->message);
-    schema_write_key(w, SPAN("segment"));
-    schema_write_int(w, (int64_t)f->segment);
-    schema_write_pair(w, "reason", span_of(f->reason));
-    schema_write_object_end(w);
-  }
-  schema_write_array_end(w);
-}
-
-static void write_document(const struct rg_job *job, struct schema_writer *w)
-{
-  schema_write_key(w, SPAN("document"));
-  if (job->document.ptr) {
-    schema_write_string(w, job->document);
-  } else {
-    schema_write_null(w);
-  }
-}
-
-bool rg_job_write_result(const struct rg_job *job, const char *result, struct buf *out)
-{
-  struct schema_writer w = { .out = out };
-  schema_write_object(&w);
-  schema_write_pair(&w, "result", span_of(result));
-  write_text_or_null(&w, "reason", job->stopped);
-  write_judgement(job, false, &w);
-  schema_write_key(&w, SPAN("corrected"));
-  schema_write_bool(&w, job->corrected);
-  if (job->recovered) {
-    schema_write_key(&w, SPAN("recovered"));
-    schema_write_bool(&w, true);
-  }
-  write_reply(job, &w);
-  write_parts(job, &w);
-  write_media(job, &w);
-  write_notice(job, &w);
-  write_document(job, &w);
-  schema_write_object_end(&w);
-  return !out->failed;
-}
-
-bool rg_job_write_report(const struct rg_job *job, struct buf *out)
-{
-  struct schema_writer w = { .out = out };
-  schema_write_object(&w);
-  write_judgement(job, true, &w);
-  write_reply(job, &w);
-  write_document(job, &w);
-  schema_write_object_end(&w);
-  return !out->failed;
-}
-
-/* Bytes that are no UTF-8 become U+FFFD: JSON cannot carry them. */
-static void write_raw_answer(struct schema_writer *w, struct span text)
-{
-  struct buf clean;
-  buf_init(&clean, 3 * RG_TEXT_MAX);
-  while (text.len > 0) {
-    size_t good = span_utf8_fault(text);
-    buf_add(&clean, (struct span) { text.ptr, good });
-    if (good == text.len) break;
-    buf_add_utf8(&clean, 0xFFFD);
-    text = (struct span) { text.ptr + good + 1, text.len - good - 1 };
-  }
-  if (clean.failed) w->out->failed = true;
-  schema_write_pair(w, "answer", buf_span(&clean));
-  buf_done(&clean);
-}
-
-bool rg_job_write_contract(const struct rg_job *job, struct buf *schema, struct buf *instruction)
-{
-  if (wants_document(job)) {
-    buf_add(schema, job->wanted.text);
-    return schema_contract_document(&job->offer, job->wanted.text, instruction) && !schema->failed;
-  }
-  if (job->group->output == RG_OUTPUT_TEXT) return schema_contract_words(&job->offer, instruction);
-  return schema_contract_schema(&job->offer, schema) &&
-         schema_contract_instruction(&job->offer, instruction);
-}
-
-bool rg_job_write_request(const struct rg_job *job, struct buf *out)
-{
-  struct schema_writer w = { .out = out };
-  struct buf part;
-  buf_init(&part, RG_TEXT_MAX);
-  schema_write_object(&w);
-  bool made = schema_contract_instruction(&job->offer, &part);
-  schema_write_pair(&w, "instruction", buf_span(&part));
-  buf_clear(&part);
-  made = schema_contract_schema(&job->offer, &part) && made;
-  schema_write_key(&w, SPAN("schema"));
-  schema_write_raw(&w, buf_span(&part));
-  buf_done(&part);
-  write_raw_answer(&w, job->text);
-  write_fault(job, true, false, &w);
-  schema_write_object_end(&w);
-  return made && !out->failed;
 }

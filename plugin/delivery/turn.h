@@ -1,5 +1,5 @@
-/* turn: one reply on its way: the submitted text, its verdict, its plan, what became of each step,
- * and the result that the host is told. Pure CPU: what is sent and when is delivery.c's. */
+/* turn: one reply on its way: the submitted text, its verdict, its plan and what became of each step.
+ * Pure CPU: what is sent and when is delivery.c's, what the host is told is result.c's. */
 #ifndef PLUGIN_DELIVERY_TURN_H
 #define PLUGIN_DELIVERY_TURN_H
 
@@ -53,9 +53,17 @@ struct rg_part {
   bool card_doubtful;           /* it was accepted, and a look at it failed */
 };
 
+/* How a turn's text is read: what its model was asked for when it was accepted, whatever the settings
+ * say when it is judged (after a restart they may be others). */
+struct rg_asked {
+  enum rg_output output;
+  bool directives, media_lines, markdown_images;
+};
+
 struct rg_job_input {
-  const struct rg_view *view; /* what holds for the conversation now; references are taken */
-  struct span home;           /* of this process, or empty */
+  const struct rg_view *view;   /* what holds for the conversation now; references are taken */
+  const struct rg_asked *asked; /* of an earlier process, or NULL: as the view's group has it */
+  struct span home;             /* of this process, or empty */
   const struct rg_turn *turn;
   struct span text;
   const struct rg_timing *timing; /* lent for the job's life; NULL: rg_timing */
@@ -109,6 +117,7 @@ struct rg_job {
   int32_t kind; /* enum rg_kind */
   struct rg_view view;
   const struct rg_group *group; /* of view */
+  struct rg_asked asked;
   struct rg_peer peer;
   struct ob_plan_settings settings;
   struct schema_private hide;
@@ -133,6 +142,11 @@ struct rg_job {
   struct rg_part *parts; /* one for each step of plan */
   bool is_notice;        /* plan shows the failure notice in place of the reply */
 };
+
+/* The same as the journal keeps it. */
+uint32_t rg_asked_pack(const struct rg_asked *asked);
+/* False: nothing was kept. */
+bool rg_asked_unpack(uint32_t packed, struct rg_asked *ret);
 
 /* A job with copies of everything that the input lends, not judged yet. NULL: no memory, or the
  * turn's schema is outside the portable subset, of which why (which may be NULL) then tells. */
@@ -172,14 +186,7 @@ unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step);
 /* The characters of text in a message of the plan. */
 size_t rg_job_message_chars(const struct rg_job *job, size_t message);
 
-/* Appends what the model is to be given: a JSON Schema (nothing where words are asked for) and an
- * instruction. */
-bool rg_job_write_contract(const struct rg_job *job, struct buf *schema, struct buf *instruction);
-/* Appends what host->complete is asked: {"instruction","schema","answer","code","path","why"}. */
-bool rg_job_write_request(const struct rg_job *job, struct buf *out);
-/* Appends what on_result tells (replygate.h); result is the word. */
-bool rg_job_write_result(const struct rg_job *job, const char *result, struct buf *out);
-/* Appends what check() tells. */
-bool rg_job_write_report(const struct rg_job *job, struct buf *out);
+/* Whether the text is to be a document in a schema (job->wanted), not a reply. */
+bool rg_job_wants_document(const struct rg_job *job);
 
 #endif

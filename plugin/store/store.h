@@ -66,10 +66,11 @@ struct rg_stored_turn {
   int64_t at_ms; /* Unix time when it was accepted */
   struct span endpoint, group_id, user_id, message_id, sender_id;
   int32_t kind;
-  bool foreign; /* a framework's: nobody waits for its result */
-  bool words;   /* as in struct rg_job */
-  bool kept;    /* text or, where there are steps, their params are here */
-  bool doubted; /* the machine went down since: what it says may be older than what was sent */
+  bool foreign;   /* a framework's: nobody waits for its result */
+  bool words;     /* as in struct rg_job */
+  uint32_t asked; /* likewise, packed (turn.h); less than 2^16 */
+  bool kept;      /* text or, where there are steps, their params are here */
+  bool doubted;   /* the machine went down since: what it says may be older than what was sent */
   struct span notice; /* not empty: its plan is the failure notice, for this code's word */
   struct span schema; /* of the turn's own, or empty */
   struct span text;   /* as it was submitted, while there is no plan; then empty */

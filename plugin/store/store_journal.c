@@ -26,7 +26,8 @@ enum {
   STEPS_MAX = 65536, /* of one turn; a reply's plan has fewer than its bytes */
 };
 
-enum { ORIGIN_FOREIGN = 1, ORIGIN_WORDS = 2 }; /* bits of the column */
+/* Bits of the column, and what stands behind them. */
+enum { ORIGIN_FOREIGN = 1, ORIGIN_WORDS = 2, ORIGIN_ASKED = 4, ASKED_LIMIT = 1 << 16 };
 
 static struct rg_sqlite *of(struct rg_store *s)
 {
@@ -274,6 +275,7 @@ bool rg_sqlite_turn_each(struct rg_store *store, rg_stored_turn_fn *each, void *
       .kind = (int32_t)sqlite3_column_int64(q, 7),
       .foreign = (sqlite3_column_int(q, 8) & ORIGIN_FOREIGN) != 0,
       .words = (sqlite3_column_int(q, 8) & ORIGIN_WORDS) != 0,
+      .asked = (uint32_t)(sqlite3_column_int64(q, 8) / ORIGIN_ASKED % ASKED_LIMIT),
       .notice = rg_sqlite_text(q, 9),
       .kept = sqlite3_column_int(q, 10) != 0,
       .doubted = sqlite3_column_int(q, 11) != 0,
@@ -325,7 +327,8 @@ static bool bind_blob(sqlite3_stmt *q, int at, struct span bytes)
 static bool turn_write(struct rg_sqlite *s, const struct rg_stored_turn *t, char *why, size_t cap)
 {
   sqlite3_stmt *q = s->prepared[RG_SQL_TURN_PUT];
-  int64_t origin = (t->foreign ? ORIGIN_FOREIGN : 0) | (t->words ? ORIGIN_WORDS : 0);
+  int64_t origin = (t->foreign ? ORIGIN_FOREIGN : 0) | (t->words ? ORIGIN_WORDS : 0) |
+                   (int64_t)t->asked * ORIGIN_ASKED;
   bool bound = bind_number(q, 1, (int64_t)t->ticket) && bind_number(q, 2, t->at_ms) &&
                rg_sqlite_bind(q, 3, t->endpoint) && rg_sqlite_bind(q, 4, t->group_id) &&
                rg_sqlite_bind(q, 5, t->user_id) && rg_sqlite_bind(q, 6, t->message_id) &&

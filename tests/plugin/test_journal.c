@@ -349,7 +349,7 @@ struct foreign_told {
 static void foreign_told(void *ctx, struct span message_id, const char *why)
 {
   struct foreign_told *t = ctx;
-  t->kept = number(t->stage, "SELECT count(*) FROM turn WHERE origin = 1 AND result IS NULL");
+  t->kept = number(t->stage, "SELECT count(*) FROM turn WHERE (origin & 1) = 1 AND result IS NULL");
   t->sent = message_id.len > 0 && !why;
   t->told++;
 }

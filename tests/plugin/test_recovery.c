@@ -1,5 +1,8 @@
 /* What is done with turns that an earlier process left. */
 #include "plugin/delivery/recovery.h"
+#include "plugin/submit.h"
+
+#include <sys/wait.h>
 
 #include "tests/lib/journal_stage.h"
 
@@ -394,5 +397,110 @@ Test(recovery, goes_on_with_what_an_earlier_process_left)
     s.gate = NULL;
     stage_close(&s);
     free(history);
+  }
+}
+
+/* ---- settings that changed in between ---- */
+
+#define QUICK "groups:\n  default:\n    pace: {min: 0, max: 0}\n"
+#define DIRECTIVES QUICK "    directives: {enabled: true, media_lines: true}\n"
+#define TEXT_OUT QUICK "    output: text\n"
+#define SCHEMA_OUT QUICK "    output: schema\n    output_schema: a.json\n"
+#define ANSWER_SCHEMA                                                                              \
+  "{\"type\":\"object\",\"properties\":{\"answer\":{\"type\":\"string\"}},"                        \
+  "\"required\":[\"answer\"],\"additionalProperties\":false}"
+#define OWN_SCHEMA                                                                                 \
+  "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},"                            \
+  "\"required\":[\"n\"],\"additionalProperties\":false}"
+
+static const struct {
+  const char *label, *before, *after; /* settings of the groups */
+  int32_t kind;
+  const char *schema; /* of the turn */
+  bool words;
+  const char *text, *result, *call; /* call NULL: nothing goes out but maybe the notice */
+} changes[] = {
+  { "text, then reply", TEXT_OUT, FAST, RG_KIND_ANSWER, NULL, false, "plain words", "\"delivered\"",
+    "\"plain words\"" },
+  { "reply, then text", FAST, TEXT_OUT, RG_KIND_ANSWER, NULL, false, REPLY(TEXT("one")),
+    "\"delivered\"", "\"one\"" },
+  { "reply, then schema", FAST, SCHEMA_OUT, RG_KIND_PROACTIVE, NULL, false, REPLY(TEXT("one")),
+    "\"delivered\"", "\"one\"" },
+  { "schema, then reply", SCHEMA_OUT, FAST, RG_KIND_ANSWER, NULL, false, "{\"answer\":\"42\"}",
+    "\"document\":\"{\\\"answer", "answer" },
+  { "schema, then text", SCHEMA_OUT, TEXT_OUT, RG_KIND_ANSWER, NULL, false, "{\"mood\":1}",
+    "\"blocked\"", NULL },
+  { "the turn's own schema", FAST, FAST, RG_KIND_ANSWER, OWN_SCHEMA, false, "{\"n\":1}",
+    "\"document\":\"{\\\"n", "{\\\"n\\\":1}" },
+  { "the turn's own, then another", FAST, SCHEMA_OUT, RG_KIND_ANSWER, OWN_SCHEMA, false,
+    "{\"n\":1}", "\"document\":\"{\\\"n", "{\\\"n\\\":1}" },
+  { "words beside a tool call", SCHEMA_OUT, FAST, RG_KIND_ANSWER, NULL, true, "plain words",
+    "\"delivered\"", "\"plain words\"" },
+  { "a notice", FAST, SCHEMA_OUT, RG_KIND_NOTICE, NULL, false, "plain words", "\"delivered\"",
+    "\"plain words\"" },
+  { "directives, then none", DIRECTIVES, FAST, RG_KIND_ANSWER, NULL, false,
+    REPLY(TEXT("[[reply_to_current]]hello")), "\"delivered\"", "\"text\":\"hello\"" },
+  { "none, then directives", FAST, DIRECTIVES, RG_KIND_ANSWER, NULL, false,
+    REPLY(TEXT("[[reply_to_current]]hello")), "\"delivered\"", "[[reply_to_current]]hello" },
+};
+
+static void file_write(const char *path, const char *head, const char *text)
+{
+  FILE *f = fopen(path, "w");
+  cr_assert(f);
+  fprintf(f, "%s%s", head, text);
+  fclose(f);
+}
+
+/* In a process of its own: accepts a turn before its endpoint is known, and dies. */
+static void accept_and_die(struct stage *s, size_t row)
+{
+  char head[128], schema[128], why[512] = "";
+  const struct rg_host host = { .size = sizeof host, .abi = RG_ABI };
+  const struct rg_bytes path = { s->config, strlen(s->config) };
+  const struct rg_turn turn = {
+    .size = sizeof turn,
+    .kind = changes[row].kind,
+    .group_id = { "123", 3 },
+    .message_id = { "555", 3 },
+    .schema = { changes[row].schema, changes[row].schema ? strlen(changes[row].schema) : 0 },
+  };
+  snprintf(head, sizeof head, "endpoints:\n  main: {listen: \"127.0.0.1:%u/ws\"}\n",
+           peer_free_port());
+  file_write(s->config, head, changes[row].before);
+  snprintf(schema, sizeof schema, "%s/a.json", s->folder);
+  file_write(schema, "", ANSWER_SCHEMA);
+  pid_t child = fork();
+  cr_assert(child >= 0);
+  if (child == 0) {
+    struct rg_gate *gate;
+    const char *text = changes[row].text;
+    if (rg_gate_open_timed(&host, path, &fast, &gate, why, sizeof why) != RG_OK) {
+      fprintf(stderr, "%s\n", why);
+      _exit(1);
+    }
+    int32_t rc = changes[row].words
+                     ? rg_gate_submit_part(gate, &turn, span_of(text), true, NULL)
+                     : rg_gate_submit(gate, &turn, (struct rg_bytes) { text, strlen(text) }, NULL);
+    _exit(rc == RG_OK ? 0 : 2);
+  }
+  int status;
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: %d", changes[row].label, status);
+}
+
+Test(recovery, reads_a_text_as_it_was_asked_for)
+{
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    struct stage s;
+    stage_prepare(&s);
+    accept_and_die(&s, i);
+    gate_start(&s, changes[i].after);
+    const char *result = keeper_result_of(s.keeper, 1, LONG_MS);
+    cr_expect(result && strstr(result, changes[i].result), "%s: %s", changes[i].label, result);
+    if (changes[i].call && bot_called(s.bot, 1, LONG_MS))
+      cr_expect(strstr(s.bot->calls[0].params, changes[i].call), "%s: %s", changes[i].label,
+                s.bot->calls[0].params);
+    stage_close(&s);
   }
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin/delivery/turn.h"
+#include "plugin/delivery/result.h"
 
 static const char *const defaults = "endpoints:\n  main:\n    connect: ws://127.0.0.1:3001\n";
 
