@@ -100,7 +100,7 @@ struct rg_host {
    * {"message_id"} of the failure notice that was sent in the place of the reply. document: null, or
    * where a schema was asked for (turn.schema, output: schema) the JSON text as it was received,
    * once it fits the schema; where it does not, result is blocked and code invalid_json (of the
-   * built-in agent also refusal, truncated or unsupported). */
+   * built-in agent also refusal, truncated, unsupported, and provider where no answer came). */
   void (*on_result)(void *ctx, uint64_t ticket, struct rg_bytes result);
 };
 
