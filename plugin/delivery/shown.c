@@ -1,19 +1,20 @@
 /* shown: see shown.h. */
 #include "plugin/delivery/shown.h"
 
+#include "schema/reference.h"
 #include "schema/segment.h"
 
-static bool is_shown(const struct rg_shown *shown, struct span reference)
+static bool is_shown(const struct rg_shown *shown, struct span key)
 {
   for (size_t i = 0; i < shown->count; i++)
-    if (span_eq(shown->items[i], reference)) return true;
+    if (span_eq(shown->items[i], key)) return true;
   return false;
 }
 
-static void remember(struct rg_shown *shown, struct span reference)
+static void remember(struct rg_shown *shown, struct span key)
 {
   if (shown->count == RG_SHOWN_MAX) return;
-  struct span kept = arena_copy(shown->arena, reference);
+  struct span kept = arena_copy(shown->arena, key);
   if (kept.ptr) shown->items[shown->count++] = kept;
 }
 
@@ -24,9 +25,12 @@ static bool message_drop(struct rg_shown *shown, struct schema_message *m, struc
   if (m->count > 0 && !left) return false;
   for (size_t i = 0; i < m->count; i++) {
     const struct schema_segment *s = &m->segments[i];
-    bool media = schema_segment_types[s->type].shape == SCHEMA_SHAPE_MEDIA;
-    if (media && is_shown(shown, s->text)) continue;
-    if (media) remember(shown, s->text);
+    if (schema_segment_types[s->type].shape == SCHEMA_SHAPE_MEDIA) {
+      struct span key = schema_reference_key(s->text, arena);
+      if (!key.ptr) return false;
+      if (is_shown(shown, key)) continue;
+      remember(shown, key);
+    }
     left[count++] = *s;
   }
   m->segments = left;
