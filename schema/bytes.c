@@ -85,25 +85,53 @@ static bool is_inner(char c)
   return ((unsigned char)c & 0xC0) == 0x80;
 }
 
+/* Bytes that are looked at together, in the compiler's own vectors. */
+typedef unsigned char lanes __attribute__((vector_size(16)));
+typedef signed char signed_lanes __attribute__((vector_size(16)));
+
+/* The sum of the sixteen bytes, each at most 255. */
+static size_t sum_of(lanes counts)
+{
+  const uint64_t pairs = 0x00FF00FF00FF00FF;
+  uint64_t halves[2];
+  memcpy(halves, &counts, sizeof halves);
+  uint64_t fours = (halves[0] & pairs) + (halves[0] >> 8 & pairs) + (halves[1] & pairs) +
+                   (halves[1] >> 8 & pairs);
+  return fours * 0x0001000100010001 >> 48;
+}
+
+/* FF for each byte that begins no character: 10xxxxxx. */
+static lanes inner_bytes(const char *p)
+{
+  signed_lanes v;
+  memcpy(&v, p, sizeof v);
+  return (lanes)(v < (signed char)0xC0);
+}
+
 size_t span_chars(struct span utf8)
 {
-  enum { WORDS_MAX = 255 }; /* so many of eight bytes are counted in the eight bytes of one */
-  const uint64_t ones = 0x0101010101010101, pairs = 0x00FF00FF00FF00FF;
-  size_t inner = 0, i = 0;
-  while (utf8.len - i >= sizeof ones) {
-    size_t words = (utf8.len - i) / sizeof ones;
-    uint64_t counts = 0;
-    if (words > WORDS_MAX) words = WORDS_MAX;
-    for (size_t k = 0; k < words; k++, i += sizeof ones) {
-      uint64_t word; /* a byte within a character has its top bit, but not the next one */
-      memcpy(&word, utf8.ptr + i, sizeof word);
-      counts += (word & ~(word << 1)) >> 7 & ones;
-    }
-    counts = (counts & pairs) + (counts >> 8 & pairs);
-    inner += counts * 0x0001000100010001 >> 48;
+  enum { WIDTH = sizeof(lanes), BLOCKS_MAX = 254 }; /* one more is counted in the same bytes */
+  static const char masks[] = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                              "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
+  size_t inner = 0;
+  if (utf8.len < WIDTH) {
+    for (size_t i = 0; i < utf8.len; i++) inner += is_inner(utf8.ptr[i]);
+    return utf8.len - inner;
   }
-  for (; i < utf8.len; i++) inner += is_inner(utf8.ptr[i]);
-  return utf8.len - inner;
+  const char *p = utf8.ptr, *end = p + utf8.len;
+  for (;;) {
+    size_t blocks = (size_t)(end - p) / WIDTH;
+    if (blocks > BLOCKS_MAX) blocks = BLOCKS_MAX;
+    lanes counts = { 0 };
+    for (; blocks; blocks--, p += WIDTH) counts -= inner_bytes(p);
+    if (end - p >= WIDTH) {
+      inner += sum_of(counts);
+      continue;
+    }
+    lanes mask; /* the last block holds bytes that have been counted */
+    memcpy(&mask, masks + (end - p), sizeof mask);
+    return utf8.len - inner - sum_of(counts - (inner_bytes(end - WIDTH) & mask));
+  }
 }
 
 size_t span_utf8_fault(struct span s)
@@ -406,12 +434,13 @@ bool arena_reserve(struct arena *a, size_t n)
   return (size_t)(a->end - a->at) >= rounded || begin_chunk(a, rounded);
 }
 
-void arena_trim(struct arena *a, void *piece, size_t n, size_t used)
+bool arena_trim(struct arena *a, void *piece, size_t n, size_t used)
 {
   char *begin = piece;
-  if (begin + rounded_up(n) != a->at) return; /* it has a chunk of its own */
+  if (begin + rounded_up(n) != a->at) return false; /* or it has a chunk of its own */
   a->at = begin + rounded_up(used);
   a->used -= rounded_up(n) - rounded_up(used);
+  return true;
 }
 
 void *arena_zalloc(struct arena *a, size_t count, size_t size)
