@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum { ESCAPE_MAX = 6 };
+
 /* The top bit of each byte of eight that has to be escaped, and of some that need not. */
 static inline uint64_t escapes(uint64_t eight)
 {
@@ -95,20 +97,28 @@ void schema_write_array_end(struct schema_writer *w)
   close_container(w, ']');
 }
 
-/* The escape of a byte that needs one: its length, and the letter behind its backslash. */
-static inline size_t escape_of(unsigned char c, char *ret)
+/* The letter behind the backslash of each byte that has to be escaped. */
+static const char letters[256] = {
+  ['"'] = '"',  ['\\'] = '\\', [0x08] = 'b', ['\t'] = 't', ['\n'] = 'n', [0x0B] = 'u', [0x0C] = 'f',
+  ['\r'] = 'r', [0x00] = 'u',  [0x01] = 'u', [0x02] = 'u', [0x03] = 'u', [0x04] = 'u', [0x05] = 'u',
+  [0x06] = 'u', [0x07] = 'u',  [0x0E] = 'u', [0x0F] = 'u', [0x10] = 'u', [0x11] = 'u', [0x12] = 'u',
+  [0x13] = 'u', [0x14] = 'u',  [0x15] = 'u', [0x16] = 'u', [0x17] = 'u', [0x18] = 'u', [0x19] = 'u',
+  [0x1A] = 'u', [0x1B] = 'u',  [0x1C] = 'u', [0x1D] = 'u', [0x1E] = 'u', [0x1F] = 'u',
+};
+
+/* Writes the escape of c, which needs one, and returns the byte behind it. */
+static inline char *put_escape(char *to, unsigned char c)
 {
-  enum { SHORT = 2, UNIT = 6 };
-  static const char letters[] = "btn?fr"; /* of 0x08 to 0x0D; 0x0B has none */
-  *ret = 'u';
-  if (c == '"' || c == '\\') *ret = (char)c;
-  if (c >= 0x08 && c <= 0x0D && c != 0x0B) *ret = letters[c - 0x08];
-  return *ret == 'u' ? UNIT : SHORT;
+  static const char digits[] = "0123456789abcdef";
+  to[0] = '\\';
+  to[1] = letters[c];
+  if (SCAN_USUAL(to[1] != 'u')) return to + 2;
+  to[2] = to[3] = '0', to[4] = digits[c >> 4], to[5] = digits[c & 0xF];
+  return to + ESCAPE_MAX;
 }
 
 static void put_quoted(struct buf *out, struct span s)
 {
-  static const char digits[] = "0123456789abcdef";
   const char *p = s.len ? s.ptr : "", *end = p + s.len;
   if (!buf_reserve(out, s.len + 2)) return;
   char *to = out->ptr + out->len;
@@ -124,16 +134,14 @@ static void put_quoted(struct buf *out, struct span s)
     p = scan_copy_printable(p, end, to);
     to += p - plain;
     if (p == end) break;
-    unsigned char c = (unsigned char)*p++;
-    char letter;
-    size_t n = escape_of(c, &letter), rest = (size_t)(end - p) + 1;
-    out->len = (size_t)(to - out->ptr);
-    if (!buf_reserve(out, n + rest)) return;
-    to = out->ptr + out->len;
-    to[0] = '\\';
-    to[1] = letter;
-    if (letter == 'u') to[2] = to[3] = '0', to[4] = digits[c >> 4], to[5] = digits[c & 0xF];
-    to += n;
+    /* room for this escape, the rest of the content, the quote and the NUL */
+    size_t need = ESCAPE_MAX + (size_t)(end - p) + 1;
+    if (!SCAN_USUAL(need <= (size_t)(out->ptr + out->cap - to))) {
+      out->len = (size_t)(to - out->ptr);
+      if (!buf_reserve(out, need)) return;
+      to = out->ptr + out->len;
+    }
+    to = put_escape(to, (unsigned char)*p++);
   }
   *to++ = '"';
   *to = '\0';
