@@ -1,14 +1,20 @@
 #include "onebot/markdown.h"
 
-/* Lines lose their block marks (quote, bullet, heading) and are gathered into paragraphs. A
- * paragraph is read once to find its inline marks and written without them. */
+#include "schema/scan.h"
+
+/* The text is looked at once: a bit for each byte says where lines end, another where there may be
+ * a mark. Lines lose their block marks (quote, bullet, heading) and are gathered into paragraphs. A
+ * paragraph is read from mark to mark to find what is cut out of it. Nothing is copied where the
+ * text stands already: a paragraph is a piece of the source unless its lines do not follow each
+ * other, and what is kept is gathered into runs, which are written one behind the other. */
 
 enum {
   BRACKETS_MAX = 64,   /* nested brackets; of more the outermost are no links */
   CODE_TICKS_MAX = 32, /* longer runs of backticks open no code */
-  KEEP = 0,
-  DROP = 1,
-  SPACE = 2, /* what becomes of a byte */
+  WORD = 64,           /* bytes that a word has bits for */
+  LANES = 16,          /* bytes that are looked at together */
+  RUNS_FIRST = 8,      /* room for as many as most paragraphs have */
+  LINKS_FIRST = 4,
 };
 
 /* A run of marks that may still be closed: the first left bytes from at on. */
@@ -30,13 +36,26 @@ struct bracket {
 
 struct state {
   struct arena *arena;
-  char *out;         /* the result is never longer than the source and one line end */
-  size_t len;        /* of what is done */
-  size_t open;       /* the paragraph being gathered stands from len to here */
-  bool failed;       /* the arena gave nothing more */
+  bool failed; /* the arena gave nothing more */
+  /* the source, and a bit for each of its bytes */
+  struct span source;
+  uint64_t *line_ends, *marks, *cuts; /* cuts: NULL before the first paragraph with a mark */
+  struct span line_end;               /* of the line that is read: its \n, or nothing */
+  /* the result: what is written, and the bytes behind that, kept but not yet written */
+  char *out;
+  size_t len;
+  struct span run;
   struct span fence; /* the opening fence while inside, else empty */
   size_t fence_quotes;
-  unsigned char *fate; /* per byte of the paragraph: KEEP, DROP, SPACE */
+  /* the paragraph being gathered; copied: where paragraphs of several pieces are put together */
+  struct span paragraph;
+  bool is_copy; /* it is */
+  char *copied;
+  size_t copied_len;
+  /* the paragraph being read: the bits of its bytes, which begin with bit number base */
+  const uint64_t *mark_bits;
+  uint64_t *cut_bits;
+  size_t base;
   uint32_t
       *parenthesis;   /* offset of the ) that closes the ( at this byte; 0: none. NULL: unknown */
   uint64_t no_closer; /* bit n: no run of n backticks follows in this paragraph */
@@ -45,8 +64,12 @@ struct state {
   size_t top[3];      /* 1 + index of the highest run of each mark */
   struct link *links; /* in the order of their ends */
   size_t link_count, link_max;
+  size_t space_count; /* the first so many links leave a space between label and target */
   size_t bracket_count;
-  struct bracket brackets[BRACKETS_MAX]; /* last, and never cleared */
+  /* room to begin with: last, and never cleared */
+  struct run first_runs[RUNS_FIRST];
+  struct link first_links[LINKS_FIRST];
+  struct bracket brackets[BRACKETS_MAX];
 };
 
 static bool is_blank(char c)
@@ -72,22 +95,150 @@ static size_t run_length(struct span s, size_t at)
   return n;
 }
 
-static void drop(struct state *st, size_t at, size_t n)
+/* ---- bits ---- */
+
+/* The first bit from i on that is set, or that is not where flip is all ones; end if there is none
+ * before it. */
+static inline size_t find_bit(const uint64_t *bits, size_t i, size_t end, uint64_t flip)
 {
-  memset(st->fate + at, DROP, n);
+  if (i >= end) return end;
+  uint64_t word = (bits[i / WORD] ^ flip) & ~(uint64_t)0 << i % WORD;
+  size_t k = i / WORD;
+  while (word == 0) {
+    if (++k * WORD >= end) return end;
+    word = bits[k] ^ flip;
+  }
+  i = k * WORD + (size_t)__builtin_ctzll(word);
+  return i < end ? i : end;
+}
+
+static inline size_t next_set(const uint64_t *bits, size_t i, size_t end)
+{
+  return find_bit(bits, i, end, 0);
+}
+
+static inline size_t next_clear(const uint64_t *bits, size_t i, size_t end)
+{
+  return find_bit(bits, i, end, ~(uint64_t)0);
+}
+
+/* Sets n bits from i on, or clears them. */
+static inline void put_bits(uint64_t *bits, size_t i, size_t n, bool set)
+{
+  while (n) {
+    size_t room = WORD - i % WORD, some = n < room ? n : room;
+    uint64_t mask = ~(uint64_t)0 >> (WORD - some) << i % WORD;
+    bits[i / WORD] = set ? bits[i / WORD] | mask : bits[i / WORD] & ~mask;
+    i += some;
+    n -= some;
+  }
+}
+
+typedef unsigned char lanes __attribute__((vector_size(LANES)));
+
+/* One bit for each byte of a comparison, the first one lowest. */
+static inline uint64_t bits_of(lanes hits)
+{
+#ifdef SCHEMA_SSE2
+  return scan_mask16(hits);
+#else
+  const uint64_t ones = 0x0101010101010101, gather = 0x0102040810204080;
+  uint64_t halves[2];
+  memcpy(halves, &hits, sizeof halves);
+#  if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  halves[0] = __builtin_bswap64(halves[0]), halves[1] = __builtin_bswap64(halves[1]);
+#  endif
+  return (halves[0] & ones) * gather >> 56 | ((halves[1] & ones) * gather >> 56) << 8;
+#endif
+}
+
+/* Looks at 64 bytes. '^' counts as a mark, a range is cheaper than its parts. */
+static inline void look(const char *p, uint64_t *ret_marks, uint64_t *ret_ends)
+{
+  uint64_t marks = 0, ends = 0;
+  for (size_t i = 0; i < WORD; i += LANES) {
+    lanes v;
+    memcpy(&v, p + i, sizeof v);
+    lanes range = v - '[';
+    lanes hit = (lanes)(range <= '`' - '[') | (lanes)(v == '*') | (lanes)(v == '~') |
+                (lanes)(v == ':') | (lanes)(v == '<');
+    marks |= bits_of(hit) << i;
+    ends |= bits_of((lanes)(v == '\n')) << i;
+  }
+  *ret_marks = marks;
+  *ret_ends = ends;
+}
+
+static size_t words_of(size_t n)
+{
+  return n / WORD + 1;
+}
+
+/* Where there may be marks in s, and where its lines end. */
+static void look_over(struct span s, uint64_t *marks, uint64_t *ends)
+{
+  size_t i = 0, k = 0;
+  for (; s.len - i >= WORD; i += WORD, k++) look(s.ptr + i, &marks[k], &ends[k]);
+  size_t rest = s.len - i;
+  marks[k] = ends[k] = 0;
+  if (rest == 0) return;
+  char tail[WORD];
+  const char *last = s.ptr + s.len - WORD; /* with bytes that were looked at already */
+  if (k == 0) {
+    memset(tail, 0, sizeof tail);
+    memcpy(tail + WORD - rest, s.ptr, rest);
+    last = tail;
+  }
+  look(last, &marks[k], &ends[k]);
+  marks[k] >>= WORD - rest;
+  ends[k] >>= WORD - rest;
+}
+
+static void *allocate(struct state *st, size_t n)
+{
+  void *piece = arena_alloc(st->arena, n);
+  st->failed = st->failed || !piece;
+  return piece;
+}
+
+/* Cuts n bytes from at on out of the paragraph. */
+static inline void drop(struct state *st, size_t at, size_t n)
+{
+  put_bits(st->cut_bits, st->base + at, n, true);
+}
+
+/* ---- what is kept ---- */
+
+/* Writes the run behind what is written. All of them have no more bytes than the source. */
+static void write_run(struct state *st)
+{
+  struct span run = st->run;
+  if (!st->out) st->out = allocate(st, st->source.len);
+  if (!st->out) return;
+  memcpy(st->out + st->len, run.ptr, run.len);
+  st->len += run.len;
+  st->run.len = 0;
+}
+
+static inline void keep(struct state *st, struct span s)
+{
+  if (s.len == 0) return;
+  if (st->run.len && st->run.ptr + st->run.len == s.ptr) {
+    st->run.len += s.len;
+    return;
+  }
+  if (st->run.len) write_run(st);
+  st->run = s;
 }
 
 /* Room for one more of size bytes behind count of them, in memory of the arena. */
 static void *grow(struct state *st, void *items, size_t count, size_t *max, size_t size)
 {
   if (count < *max) return items;
-  size_t room = *max ? *max * 2 : 16;
-  char *grown = arena_alloc(st->arena, room * size);
-  if (!grown) {
-    st->failed = true;
-    return NULL;
-  }
-  if (count) memcpy(grown, items, count * size);
+  size_t room = *max * 2;
+  char *grown = allocate(st, room * size);
+  if (!grown) return NULL;
+  memcpy(grown, items, count * size);
   *max = room;
   return grown;
 }
@@ -113,10 +264,16 @@ static size_t code_end(struct state *st, struct span s, size_t at, size_t n)
 /* The end of a bare address, whose underscores and tildes are no marks; at where there is none. */
 static size_t address_end(struct span s, size_t at)
 {
+  static const unsigned char ends[128] = {
+    ['*'] = 1, ['<'] = 1, ['>'] = 1, ['('] = 1, [')'] = 1,
+    ['['] = 1, [']'] = 1, ['`'] = 1, ['"'] = 1,
+  };
   struct span rest = { s.ptr + at, s.len - at };
   if (!span_starts(rest, SPAN("http://")) && !span_starts(rest, SPAN("https://"))) return at;
   size_t i = at;
-  while (i < s.len && s.ptr[i] > ' ' && s.ptr[i] < 0x7F && !strchr("*<>()[]`\"", s.ptr[i])) i++;
+  while (i < s.len && (unsigned char)s.ptr[i] > ' ' && (unsigned char)s.ptr[i] < 0x80 &&
+         !ends[(unsigned char)s.ptr[i]])
+    i++;
   return i;
 }
 
@@ -182,13 +339,28 @@ static void read_target(struct span s, size_t begin, size_t end, struct link *l)
   l->target_len = stop - begin;
 }
 
+/* The offset of the ) that closes the ( at `at`, in its line; 0: none. */
+static size_t parenthesis_end(struct span s, size_t at)
+{
+  size_t depth = 0;
+  for (size_t i = at; i < s.len && s.ptr[i] != '\n'; i++) {
+    if (s.ptr[i] == '\\')
+      i++;
+    else if (s.ptr[i] == '(')
+      depth++;
+    else if (s.ptr[i] == ')' && --depth == 0)
+      return i;
+  }
+  return 0;
+}
+
 /* Which ) closes which (, line by line, in one pass: looking for each alone would be quadratic. */
-static bool pair_parentheses(struct state *st, struct span s)
+static void pair_parentheses(struct state *st, struct span s)
 {
   uint32_t *open = s.len <= UINT32_MAX ? arena_alloc(st->arena, s.len * sizeof *open) : NULL;
   st->parenthesis = open ? arena_zalloc(st->arena, s.len, sizeof *st->parenthesis) : NULL;
   st->failed = st->failed || !st->parenthesis;
-  if (!st->parenthesis) return false;
+  if (!st->parenthesis) return;
   size_t depth = 0;
   for (size_t i = 0; i < s.len; i++) {
     if (s.ptr[i] == '\\')
@@ -200,7 +372,6 @@ static bool pair_parentheses(struct state *st, struct span s)
     else if (s.ptr[i] == ')' && depth)
       st->parenthesis[open[--depth]] = (uint32_t)i;
   }
-  return true;
 }
 
 /* A closing bracket at `at`: the end of its link, or at + 1. */
@@ -211,8 +382,9 @@ static size_t close_bracket(struct state *st, struct span s, size_t at)
   size_t open = st->brackets[st->bracket_count].at;
   bool image = st->brackets[st->bracket_count].image;
   if (at + 1 == s.len || s.ptr[at + 1] != '(') return at + 1;
-  if (!st->parenthesis && !pair_parentheses(st, s)) return at + 1;
-  size_t end = st->parenthesis[at + 1];
+  /* what is passed over up to an end is not looked at again; only what has none is looked up */
+  size_t end = st->parenthesis ? st->parenthesis[at + 1] : parenthesis_end(s, at + 1);
+  if (end == 0 && !st->parenthesis) pair_parentheses(st, s);
   if (end == 0) return at + 1;
   struct link *links = grow(st, st->links, st->link_count, &st->link_max, sizeof *links);
   if (!links) return at + 1;
@@ -262,40 +434,12 @@ static size_t colon(struct span s, size_t at)
   return at + 1;
 }
 
-typedef unsigned char lanes __attribute__((vector_size(16)));
-
-/* Whether a block holds what may be a mark ('^' counts as one, a range is cheaper than its parts). */
-static bool has_mark(lanes v)
-{
-  lanes hit = (lanes)((v >= '[') & (v <= '`')) | (lanes)(v == '*') | (lanes)(v == '~') |
-              (lanes)(v == '!') | (lanes)(v == ':') | (lanes)(v == '<');
-  uint64_t halves[2];
-  memcpy(halves, &hit, sizeof halves);
-  return (halves[0] | halves[1]) != 0;
-}
-
-/* The next byte from i on that may be a mark, or s.len. Sixteen bytes at a time, in the compiler's
- * own vectors: most of a text is no mark. */
-static size_t next_mark(struct span s, size_t i)
-{
-  static const unsigned char may_be[256] = {
-    ['\\'] = 1, ['`'] = 1, ['*'] = 1, ['_'] = 1, ['~'] = 1,
-    ['['] = 1,  [']'] = 1, ['!'] = 1, ['<'] = 1, [':'] = 1,
-  };
-  for (;;) {
-    lanes block;
-    while (s.len - i >= sizeof block && (memcpy(&block, s.ptr + i, sizeof block), !has_mark(block)))
-      i += sizeof block;
-    size_t end = s.len - i < sizeof block ? s.len : i + sizeof block;
-    while (i < end && !may_be[(unsigned char)s.ptr[i]]) i++;
-    if (i < end || i == s.len) return i;
-  }
-}
-
 static void find_marks(struct state *st, struct span s, size_t i)
 {
-  for (; i < s.len; i = next_mark(s, i)) {
+  size_t end = st->base + s.len, behind = 0; /* the mark before */
+  for (; i < s.len; i = next_set(st->mark_bits, st->base + i, end) - st->base) {
     size_t n;
+    bool image;
     switch (s.ptr[i]) {
     case '\\': i = backslash(st, s, i); break;
     case '`': i = backticks(st, s, i); break;
@@ -306,9 +450,9 @@ static void find_marks(struct state *st, struct span s, size_t i)
       emphasis(st, s, i, n);
       i += n;
       break;
-    case '[': open_bracket(st, i++, false); break;
-    case '!':
-      if (i + 1 < s.len && s.ptr[i + 1] == '[') open_bracket(st, i++, true);
+    case '[':
+      image = i > behind && s.ptr[i - 1] == '!';
+      open_bracket(st, i - image, image);
       i++;
       break;
     case ']': i = close_bracket(st, s, i); break;
@@ -316,70 +460,93 @@ static void find_marks(struct state *st, struct span s, size_t i)
     case ':': i = colon(s, i); break;
     default: i++;
     }
+    behind = i;
   }
 }
 
 /* An image goes whole. A link loses its brackets, its parentheses and its title. */
 static void drop_links(struct state *st, struct span s)
 {
+  st->space_count = 0;
   for (size_t i = 0; i < st->link_count; i++) {
-    const struct link *l = &st->links[i];
-    drop(st, l->image ? l->open : l->label_end, l->end - (l->image ? l->open : l->label_end));
-    if (l->image) continue;
-    drop(st, l->open, 1);
-    struct span label = { s.ptr + l->open + 1, l->label_end - l->open - 1 };
-    struct span target = { s.ptr + l->target, l->target_len };
+    struct link l = st->links[i];
+    drop(st, l.image ? l.open : l.label_end, l.end - (l.image ? l.open : l.label_end));
+    if (l.image) { /* and the links in it */
+      while (st->space_count && st->links[st->space_count - 1].open > l.open) st->space_count--;
+      continue;
+    }
+    drop(st, l.open, 1);
+    struct span label = { s.ptr + l.open + 1, l.label_end - l.open - 1 };
+    struct span target = { s.ptr + l.target, l.target_len };
     if (target.len == 0 || span_eq(label, target)) continue;
-    memset(st->fate + l->target, KEEP, l->target_len);
-    bool labelled = memchr(st->fate + l->open + 1, KEEP, label.len) != NULL;
-    if (labelled) st->fate[l->label_end + 1] = SPACE;
+    put_bits(st->cut_bits, st->base + l.target, l.target_len, false);
+    size_t label_end = st->base + l.label_end;
+    if (next_clear(st->cut_bits, st->base + l.open + 1, label_end) < label_end)
+      st->links[st->space_count++] = l;
   }
 }
 
-/* The next byte from i on that is not kept, or n. */
-static size_t next_fate(const unsigned char *fate, size_t i, size_t n)
+/* Keeps what was not cut out of the paragraph. */
+static void keep_rest(struct state *st, struct span s)
 {
-  uint64_t word;
-  while (n - i >= 8 && (memcpy(&word, fate + i, 8), word == 0)) i += 8;
-  while (i < n && fate[i] == KEEP) i++;
-  return i;
+  size_t end = st->base + s.len, space = 0;
+  for (size_t at = st->base; at < end;) {
+    size_t cut = next_set(st->cut_bits, at, end);
+    keep(st, (struct span) { s.ptr + (at - st->base), cut - at });
+    at = next_clear(st->cut_bits, cut, end);
+    for (; space < st->space_count && st->base + st->links[space].label_end < at; space++)
+      keep(st, SPAN(" "));
+  }
 }
 
-/* Closes the gaps that the marks leave, where the paragraph stands. */
-static size_t close_gaps(const struct state *st, char *p, size_t n)
+/* The bits of a paragraph that was put together from pieces. */
+static uint64_t *bits_of_copy(struct state *st, struct span s)
 {
-  size_t kept = 0;
-  for (size_t begin = 0; begin < n;) {
-    size_t end = next_fate(st->fate, begin, n);
-    if (kept < begin) memmove(p + kept, p + begin, end - begin);
-    kept += end - begin;
-    if (end < n && st->fate[end] == SPACE) p[kept++] = ' ';
-    begin = end + 1;
-  }
-  return kept;
+  size_t words = words_of(s.len);
+  uint64_t *bits = allocate(st, 2 * words * sizeof *bits);
+  if (bits) look_over(s, bits, bits + words); /* where lines end is not asked for */
+  return bits;
+}
+
+/* Sees to it that there are bits for the bytes of the paragraph s. False: out of memory. */
+static bool begin_bits(struct state *st, struct span s)
+{
+  uint64_t *bits = st->is_copy ? bits_of_copy(st, s) : st->marks;
+  st->mark_bits = bits;
+  st->base = st->is_copy ? 0 : (size_t)(s.ptr - st->source.ptr);
+  if (!bits) return false;
+  st->cut_bits = st->is_copy ? bits + words_of(s.len) : st->cuts;
+  return true;
+}
+
+/* The same for what is cut out of it. */
+static bool begin_cuts(struct state *st, struct span s)
+{
+  if (!st->is_copy && st->cuts) return true;
+  size_t words = words_of(st->is_copy ? s.len : st->source.len);
+  if (!st->is_copy) st->cut_bits = st->cuts = allocate(st, words * sizeof *st->cuts);
+  if (st->cut_bits) memset(st->cut_bits, 0, words * sizeof *st->cut_bits);
+  return st->cut_bits != NULL;
 }
 
 static void paragraph_end(struct state *st)
 {
-  struct span s = { st->out + st->len, st->open - st->len };
-  size_t first = next_mark(s, 0);
+  struct span s = st->paragraph;
+  st->paragraph.len = 0;
+  if (s.len == 0 || !begin_bits(st, s)) return;
+  size_t first = next_set(st->mark_bits, st->base, st->base + s.len) - st->base;
   if (first == s.len) {
-    st->len = st->open;
+    keep(st, s);
     return;
   }
-  st->fate = arena_zalloc(st->arena, s.len, 1);
-  if (!st->fate) {
-    st->failed = true;
-    return;
-  }
+  if (!begin_cuts(st, s)) return;
   st->run_count = st->bracket_count = st->link_count = 0;
   st->no_closer = 0;
   st->parenthesis = NULL;
   memset(st->top, 0, sizeof st->top);
   find_marks(st, s, first);
   drop_links(st, s);
-  st->len += close_gaps(st, st->out + st->len, s.len);
-  st->open = st->len;
+  keep_rest(st, s);
 }
 
 /* ---- block marks ---- */
@@ -468,23 +635,49 @@ static bool is_numbered(struct span s)
   return n < s.len && (s.ptr[n] == '.' || s.ptr[n] == ')') && has_space(s, n + 1);
 }
 
-static void add(struct state *st, struct span s)
+/* Puts s behind the paragraph in memory of its own. All of them have no more than the source. */
+static void add_copy(struct state *st, struct span s)
 {
-  if (s.len) memcpy(st->out + st->open, s.ptr, s.len);
-  st->open += s.len;
+  struct span *p = &st->paragraph;
+  if (!st->copied) st->copied = allocate(st, st->source.len);
+  if (!st->copied) return;
+  char *end = st->copied + st->copied_len;
+  if (!st->is_copy) {
+    memcpy(end, p->ptr, p->len);
+    p->ptr = end;
+    end += p->len;
+    st->is_copy = true;
+  }
+  memcpy(end, s.ptr, s.len);
+  p->len += s.len;
+  st->copied_len = (size_t)(end + s.len - st->copied);
 }
 
-static void add_line(struct state *st, struct span line)
+/* Puts s behind the paragraph: a longer piece of the source if s follows it there, else a copy. */
+static inline void add(struct state *st, struct span s)
+{
+  struct span *p = &st->paragraph;
+  if (p->len == 0) {
+    *p = s;
+    st->is_copy = false;
+  } else if (!st->is_copy && p->ptr + p->len == s.ptr) {
+    p->len += s.len;
+  } else if (s.len) {
+    add_copy(st, s);
+  }
+}
+
+static inline void add_line(struct state *st, struct span line)
 {
   add(st, line);
-  st->out[st->open++] = '\n';
+  add(st, st->line_end);
 }
 
 /* A line that stays as it is, where no paragraph is open. */
 static void pass_line(struct state *st, struct span line)
 {
-  add_line(st, line);
-  st->len = st->open;
+  keep(st, line);
+  keep(st, st->line_end);
 }
 
 static void fenced_line(struct state *st, struct span line)
@@ -500,7 +693,7 @@ static void fenced_line(struct state *st, struct span line)
 static void bullet(struct state *st, struct span line, size_t indent)
 {
   paragraph_end(st);
-  add(st, (struct span) { line.ptr, indent });
+  keep(st, (struct span) { line.ptr, indent });
   line = behind(line, indent + 1);
   line = behind(line, indent_of(line));
   if (line.len && line.ptr[0] == '#') unhead(&line);
@@ -510,8 +703,9 @@ static void bullet(struct state *st, struct span line, size_t indent)
 static void heading(struct state *st, struct span text)
 {
   paragraph_end(st);
-  add_line(st, text);
+  add(st, text);
   paragraph_end(st);
+  keep(st, st->line_end);
 }
 
 static void open_line(struct state *st, struct span line)
@@ -584,20 +778,27 @@ static struct span trim(struct span s)
 struct span ob_markdown_text(struct span markdown, struct arena *arena)
 {
   struct state state, *st = &state;
-  memset(st, 0, offsetof(struct state, brackets));
+  memset(st, 0, offsetof(struct state, first_runs));
   st->arena = arena;
-  st->out = markdown.len < SIZE_MAX ? arena_alloc(arena, markdown.len + 1) : NULL;
-  if (!st->out) return (struct span) { NULL, 0 };
-  while (markdown.len && !st->failed) {
-    const char *end = memchr(markdown.ptr, '\n', markdown.len);
-    size_t n = end ? (size_t)(end - markdown.ptr) : markdown.len;
-    struct span line = { markdown.ptr, n };
+  st->source = markdown;
+  st->runs = st->first_runs, st->run_max = RUNS_FIRST;
+  st->links = st->first_links, st->link_max = LINKS_FIRST;
+  size_t words = words_of(markdown.len);
+  st->marks = allocate(st, 2 * words * sizeof *st->marks);
+  if (!st->marks) return (struct span) { NULL, 0 };
+  st->line_ends = st->marks + words;
+  look_over(markdown, st->marks, st->line_ends);
+  for (size_t at = 0, end; at < markdown.len && !st->failed; at = end + 1) {
+    end = next_set(st->line_ends, at, markdown.len);
+    struct span line = { markdown.ptr + at, end - at };
+    st->line_end = (struct span) { markdown.ptr + end, end < markdown.len };
     if (st->fence.len)
       fenced_line(st, line);
     else
       open_line(st, line);
-    markdown = behind(markdown, n + (end ? 1 : 0));
   }
   paragraph_end(st);
-  return st->failed ? (struct span) { NULL, 0 } : trim((struct span) { st->out, st->len });
+  if (st->out) write_run(st);
+  if (st->failed) return (struct span) { NULL, 0 };
+  return trim(st->out ? (struct span) { st->out, st->len } : st->run);
 }
