@@ -5,17 +5,18 @@
 enum {
   SEND_MAX = 256 * 1024 * 1024, /* a reply's text of 64 MiB, each byte escaped, ends below */
   STEPS_FIRST = 8,
+  PIECE = 2048, /* where a send is printed: a usual one fits, and the rest goes back */
 };
 
 void ob_compose_init(struct ob_compose *c, struct span action, struct span head, struct span tail,
                      struct arena *arena)
 {
-  memset(c, 0, offsetof(struct ob_compose, first));
+  memset(c, 0, sizeof *c);
   c->arena = arena;
   c->action = action;
   c->head = head;
   c->tail = tail;
-  buf_lend(&c->out, SEND_MAX, c->first, sizeof c->first);
+  buf_init(&c->out, SEND_MAX);
   buf_init(&c->words, SEND_MAX);
   c->w.out = &c->out;
 }
@@ -39,6 +40,27 @@ static struct ob_step *new_step(struct ob_compose *c)
   return &c->steps[c->count++];
 }
 
+/* Lends the send that begins a piece of the arena. One that outgrew its piece goes on in memory of
+ * its own, as all do where the arena gives nothing more. */
+static void begin_piece(struct ob_compose *c)
+{
+  if (c->out.ptr) return;
+  char *piece = arena_alloc(c->arena, PIECE);
+  if (piece) buf_lend(&c->out, SEND_MAX, piece, PIECE);
+}
+
+/* What was printed, in the arena: where it stands if nothing was allocated since, else a copy. */
+static struct span take_params(struct ob_compose *c)
+{
+  struct span params = buf_span(&c->out);
+  if (params.ptr != c->out.lent || !arena_trim(c->arena, c->out.lent, PIECE, params.len + 1))
+    return arena_copy(c->arena, params);
+  bool failed = c->out.failed;
+  buf_init(&c->out, SEND_MAX);
+  c->out.failed = failed;
+  return params;
+}
+
 /* Ends the send that was begun, if it shows anything. */
 static void flush(struct ob_compose *c)
 {
@@ -46,11 +68,12 @@ static void flush(struct ob_compose *c)
   c->texts = c->words.len = 0;
   if (c->visible) {
     buf_add(&c->out, c->tail);
+    struct span params = take_params(c); /* first, while nothing stands behind it */
     struct ob_step *step = new_step(c);
     if (step)
       *step = (struct ob_step) { .kind = OB_STEP_SEND,
                                  .action = c->action,
-                                 .params = arena_copy(c->arena, buf_span(&c->out)),
+                                 .params = params,
                                  .message = c->message,
                                  .chars = c->chars,
                                  .card = c->card,
@@ -84,31 +107,37 @@ void ob_compose_message(struct ob_compose *c, size_t index, struct span quote)
   c->quote = quote;
 }
 
-/* A literal is put as a few stores where the compiler knows its length. */
-#define PUT(buf, literal) put(buf, "" literal, sizeof(literal) - 1)
+/* A literal is put as a few stores where the compiler knows its length. The first bytes, as many as
+ * skip says, may be left out. */
+#define PUT_FROM(buf, literal, skip) put(buf, literal "\0", sizeof(literal) - 1, skip)
+#define PUT(buf, literal) PUT_FROM(buf, literal, 0)
 
-static inline void put(struct buf *b, const char *literal, size_t n)
+static inline void put(struct buf *b, const char *literal, size_t n, size_t skip)
 {
   if (!buf_reserve(b, n)) return;
-  memcpy(b->ptr + b->len, literal, n + 1); /* with its NUL */
-  b->len += n;
+  memcpy(b->ptr + b->len, literal + skip, n + 1); /* with its NUL */
+  b->len += n - skip;
 }
 
-static void begin_segment(struct ob_compose *c)
+static void begin_send(struct ob_compose *c)
 {
-  if (c->out.len == 0) {
-    buf_add(&c->out, c->head);
-    buf_add(&c->out, c->quote);
-    c->w.comma = c->quote.len > 0;
-  }
-  if (c->w.comma) buf_add_char(&c->out, ',');
-  c->w.comma = false;
+  begin_piece(c);
+  buf_add(&c->out, c->head);
+  buf_add(&c->out, c->quote);
+  c->w.comma = c->quote.len > 0;
 }
+
+/* Begins a segment with a literal, which begins with the comma between two. */
+#define BEGIN(c, literal)                                                                          \
+  do {                                                                                             \
+    if ((c)->out.len == 0) begin_send(c);                                                          \
+    PUT_FROM(&(c)->out, literal, !(c)->w.comma);                                                   \
+    (c)->w.comma = false;                                                                          \
+  } while (0)
 
 static void add_text(struct ob_compose *c, struct span text)
 {
-  begin_segment(c);
-  PUT(&c->out, "{\"type\":\"text\",\"data\":{\"text\":");
+  BEGIN(c, ",{\"type\":\"text\",\"data\":{\"text\":");
   schema_write_string(&c->w, text);
   PUT(&c->out, "}}");
   c->chars += span_chars(text);
@@ -147,8 +176,7 @@ void ob_compose_block(struct ob_compose *c, struct span text)
 void ob_compose_at(struct ob_compose *c, struct span target)
 {
   if (c->last == OB_LAST_BLOCK) end_line(c);
-  begin_segment(c);
-  PUT(&c->out, "{\"type\":\"at\",\"data\":{\"qq\":");
+  BEGIN(c, ",{\"type\":\"at\",\"data\":{\"qq\":");
   schema_write_string(&c->w, target);
   PUT(&c->out, "}}");
   c->visible = true;
@@ -159,7 +187,7 @@ struct schema_writer *ob_compose_open(struct ob_compose *c, bool alone)
 {
   if (alone) flush(c);
   c->alone = alone;
-  begin_segment(c);
+  BEGIN(c, ",");
   return &c->w;
 }
 

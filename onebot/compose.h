@@ -47,7 +47,6 @@ struct ob_compose {
   bool call;        /* watch: one was found */
   struct ob_step *steps;
   size_t count, room;
-  char first[1024]; /* where out begins: a usual send fits. Last, and never cleared */
 };
 
 /* Every init needs a done. action, head and tail are lent. */

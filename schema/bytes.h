@@ -114,8 +114,9 @@ void *arena_alloc(struct arena *a, size_t n);
 /* Sees to it that a piece of n bytes comes from where arena_trim can give back. False: max or memory
  * forbids it, which leaves the arena as it is. */
 bool arena_reserve(struct arena *a, size_t n);
-/* Gives back the end of the piece of n bytes that was allocated last: used bytes of it stay. */
-void arena_trim(struct arena *a, void *piece, size_t n, size_t used);
+/* Gives back the end of the piece of n bytes that was allocated last: used bytes of it stay. False:
+ * it was not the last, all of it stays. */
+bool arena_trim(struct arena *a, void *piece, size_t n, size_t used);
 /* The same, zeroed, for count objects of size bytes, checked for overflow. */
 void *arena_zalloc(struct arena *a, size_t count, size_t size);
 /* A copy with a NUL behind it; ptr is NULL where memory ran out. */
