@@ -9,6 +9,7 @@
 
 enum { USAGE = 64 }; /* sysexits.h */
 
+/* wrong: what is wrong with the call; NULL: it asks for help. */
 static int usage(const char *wrong)
 {
   if (wrong) fprintf(stderr, "replygate sandbox: %s\n", wrong);
@@ -21,8 +22,8 @@ static int usage(const char *wrong)
         "  --connect URL     also dial a reverse WebSocket (ws://host:port/path), with the\n"
         "                    access token where --token gives one\n"
         "  --json            print one line of JSON instead of text\n",
-        stderr);
-  return USAGE;
+        wrong ? stderr : stdout);
+  return wrong ? USAGE : 0;
 }
 
 /* Fills options; NULL, or what is wrong with the arguments. */
@@ -122,6 +123,8 @@ int ob_sandbox_main(int argc, char **argv, const struct ob_process *process)
   bool json = false;
   sigset_t ends;
   int signal_number, exit_code = 1;
+  if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+    return usage(NULL);
   const char *wrong = read_arguments(argc, argv, &options, &connect, &json);
   if (wrong) return usage(wrong);
   sigemptyset(&ends);

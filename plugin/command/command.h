@@ -20,6 +20,13 @@ rg_command_fn rg_command_doctor; /* command_doctor.c */
 rg_command_fn rg_command_faces;  /* command_faces.c */
 rg_command_fn rg_command_run;    /* command_run.c */
 
+/* Whether a sub-command is asked how it is called: --help or -h alone. */
+bool rg_command_asks_help(int argc, char **argv);
+
+/* Prints how a sub-command is called: on stdout where that was asked, on stderr after a wrong call.
+ * Returns the exit code. */
+int rg_command_usage(const char *text, bool asked);
+
 /* Reads a whole file, or standard input where path is NULL or "-", into out. False: it was said on
  * stderr why not. */
 bool rg_command_read_file(const char *command, const char *path, struct buf *out);

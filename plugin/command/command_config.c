@@ -5,14 +5,10 @@
 #include "plugin/command/command.h"
 #include "plugin/config/config_print.h"
 
-static int usage(void)
-{
-  fputs("usage: replygate config CONFIG        checks it, prints what holds in each group\n"
-        "       replygate config --example     prints config.example.yaml\n"
-        "       replygate config --reference [zh|en]   prints all keys as Markdown\n",
-        stderr);
-  return RG_EXIT_USAGE;
-}
+static const char usage[] =
+    "usage: replygate config CONFIG        checks it, prints what holds in each group\n"
+    "       replygate config --example     prints config.example.yaml\n"
+    "       replygate config --reference [zh|en]   prints all keys as Markdown\n";
 
 static int put(bool fine, struct buf *out)
 {
@@ -57,8 +53,9 @@ int rg_command_config(int argc, char **argv)
     if (argc == 2 || strcmp(argv[2], "en") == 0)
       return put(rg_config_print_reference(SCHEMA_EN, &out), &out);
     if (strcmp(argv[2], "zh") == 0) return put(rg_config_print_reference(SCHEMA_ZH, &out), &out);
-    return usage();
+    return rg_command_usage(usage, false);
   }
-  if (argc != 2 || argv[1][0] == '-') return usage();
+  if (argc != 2 || argv[1][0] == '-')
+    return rg_command_usage(usage, rg_command_asks_help(argc, argv));
   return check(argv[1]);
 }

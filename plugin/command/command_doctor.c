@@ -10,14 +10,10 @@
 
 enum { WAIT_MS = 15 * 1000 }; /* reverse connections are tried again every 3 to 5 seconds */
 
-static int usage(void)
-{
-  fputs("usage: replygate doctor CONFIG [--try USER]\n"
-        "  connects to every endpoint and says what holds there and what to do about it\n"
-        "  --try USER   sends a picture and a music card to that account, to see them arrive\n",
-        stderr);
-  return RG_EXIT_USAGE;
-}
+static const char usage[] =
+    "usage: replygate doctor CONFIG [--try USER]\n"
+    "  connects to every endpoint and says what holds there and what to do about it\n"
+    "  --try USER   sends a picture and a music card to that account, to see them arrive\n";
 
 /* Whether a store that is elsewhere can be had. Returns how many things are wrong. */
 static unsigned examine_store(const struct rg_config *c, struct arena *arena)
@@ -57,11 +53,12 @@ int rg_command_doctor(int argc, char **argv)
   struct arena arena;
   struct rg_config_faults faults;
   struct span try_user = { 0 };
+  if (rg_command_asks_help(argc, argv)) return rg_command_usage(usage, true);
   if (argc == 4 && strcmp(argv[2], "--try") == 0)
     try_user = span_of(argv[3]);
   else if (argc != 2)
-    return usage();
-  if (try_user.len && !ob_id_positive(try_user, UINT32_MAX)) return usage();
+    return rg_command_usage(usage, false);
+  if (try_user.len && !ob_id_positive(try_user, UINT32_MAX)) return rg_command_usage(usage, false);
   arena_init(&arena, 1024 * 1024);
   struct rg_config *c = rg_config_load(span_of(argv[1]), &arena, &faults);
   for (size_t i = 0; i < faults.count; i++)

@@ -33,15 +33,15 @@ static size_t print_matches(struct span text)
   return count;
 }
 
+static const char usage[] =
+    "usage: replygate faces [TEXT]\n"
+    "  TEXT: an id, a name or a part of one, or an emoji; without it the handy ones\n"
+    "  prints: id, name, face or emoji, proven to work or not\n";
+
 int rg_command_faces(int argc, char **argv)
 {
-  if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-    fputs("usage: replygate faces [TEXT]\n"
-          "  TEXT: an id, a name or a part of one, or an emoji; without it the handy ones\n"
-          "  prints: id, name, face or emoji, proven to work or not\n",
-          stderr);
-    return RG_EXIT_USAGE;
-  }
+  if (argc > 2 || (argc == 2 && argv[1][0] == '-'))
+    return rg_command_usage(usage, rg_command_asks_help(argc, argv));
   if (argc < 2) {
     print_handy();
     return 0;

@@ -40,6 +40,17 @@ static int usage(const char *command, FILE *to)
   return to == stdout ? 0 : RG_EXIT_USAGE;
 }
 
+bool rg_command_asks_help(int argc, char **argv)
+{
+  return argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+}
+
+int rg_command_usage(const char *text, bool asked)
+{
+  fputs(text, asked ? stdout : stderr);
+  return asked ? 0 : RG_EXIT_USAGE;
+}
+
 bool rg_command_read_file(const char *command, const char *path, struct buf *out)
 {
   bool standard = !path || strcmp(path, "-") == 0;

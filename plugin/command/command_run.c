@@ -38,17 +38,11 @@ struct run {
   struct rg_gate *gate;
 };
 
-static int usage(void)
-{
-  fputs(
-      "usage: replygate run [CONFIG] [--script FILE]\n"
-      "  CONFIG         the configuration; without it a sandbox is started, and its page printed\n"
-      "  --script FILE  a model played from a file: one JSON object a line, with \"when\" (what "
-      "is\n"
-      "                 typed, \"*\" for anything else) and \"answer\" (what the model writes)\n",
-      stderr);
-  return RG_EXIT_USAGE;
-}
+static const char usage[] =
+    "usage: replygate run [CONFIG] [--script FILE]\n"
+    "  CONFIG         the configuration; without it a sandbox is started, and its page printed\n"
+    "  --script FILE  a model played from a file: one JSON object a line, with \"when\" (what is\n"
+    "                 typed, \"*\" for anything else) and \"answer\" (what the model writes)\n";
 
 static bool arguments_read(struct run *run, int argc, char **argv)
 {
@@ -78,8 +72,9 @@ static bool script_load(struct run *run)
     text = buf_span(&run->script_text);
   }
   if (rg_script_read(text, &run->script_arena, &run->script, &line, &error) != SCHEMA_OK) {
-    fprintf(stderr, "error: %s:%zu: %s %s\n", name, line,
-            error.what ? error.what : schema_code_text(error.code), error.path);
+    fprintf(stderr, "error: %s:%zu: %s%s%s\n", name, line,
+            error.what ? error.what : schema_code_text(error.code), *error.path ? " " : "",
+            error.path);
     return false;
   }
   run->model = rg_model_new(&run->script, !run->config);
@@ -263,11 +258,12 @@ static void stop(struct run *run)
 
 int rg_command_run(int argc, char **argv)
 {
+  if (rg_command_asks_help(argc, argv)) return rg_command_usage(usage, true);
   struct run *run = calloc(1, sizeof *run); /* two paths make it large for a stack */
   if (!run) return RG_EXIT_FAULT;
   if (!arguments_read(run, argc, argv)) {
     free(run);
-    return usage();
+    return rg_command_usage(usage, false);
   }
   buf_init(&run->script_text, RG_SCRIPT_MAX);
   arena_init(&run->script_arena, SCRIPT_ARENA_MAX);

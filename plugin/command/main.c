@@ -66,10 +66,9 @@ static int version(void)
 
 static int command_eval(int argc, char **argv)
 {
-  if (argc != 2) {
-    fputs("usage: replygate eval KIND <cases\n", stderr);
-    return RG_EXIT_USAGE;
-  }
+  if (argc != 2 || argv[1][0] == '-')
+    return rg_command_usage("usage: replygate eval KIND <cases\n",
+                            rg_command_asks_help(argc, argv));
   return rg_eval_run(argv[1], stdin, stdout, stderr);
 }
 

@@ -293,13 +293,17 @@ def install(library: Path, given: Path, say):
         put(source, inner / source.name)
     put_library(library, inner, say)
     say(f"put {from_root(folder, root)}")
-    if config.exists():
+    upgrade = config.exists()
+    if upgrade:
         say(f"kept {from_root(config, root)}")
     else:
         put(folder / "replygate.example.yaml", config)
         say(f"put {from_root(config, root)}")
     say("")
-    say("What remains, then restart / 还剩两行，然后重启：")
+    if upgrade:
+        say("Restart the framework. If it was never set up / 请重启框架；如果还没设置过：")
+    else:
+        say("What remains, then restart / 还剩两行，然后重启：")
     say(f"  1. {framework.line(root)}")
     say(f"  2. {from_root(config, root):<16}  admins: [your QQ number / 你的 QQ 号]")
 
@@ -313,6 +317,13 @@ def main(arguments):
             recognise(Path(arguments[0]).resolve())
             return 0
         install(Path(arguments[0]).resolve(), Path(arguments[1]), print)
+    except PermissionError as fault:
+        print(
+            f"install: {fault.filename} cannot be written: run this as the user that owns the bot.\n"
+            f"没有权限写入 {fault.filename}：请用机器人所属的用户运行。",
+            file=sys.stderr,
+        )
+        return 1
     except (Refused, replygate.GateError, OSError) as fault:
         print(f"install: {fault}", file=sys.stderr)
         return 1

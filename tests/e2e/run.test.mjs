@@ -63,6 +63,15 @@ describe('replygate run, without a configuration', () => {
     assert.equal(await said[0].locator('.bubble').innerText(), '你好，明明！');
   });
 
+  test('the menu, in English too, and what it names is answered', async () => {
+    const { said: [menu] } = await answers('help');
+    assert.match(await menu.innerText(), /I play from a script/);
+    const { said: [chinese] } = await answers('帮助');
+    assert.match(await chinese.innerText(), /两条 – [^]*\/gate 帮助/);
+    const { said: [words] } = await answers('bracket');
+    assert.equal(await words.locator('.bubble').innerText(), '我原本少了一个右括号。');
+  });
+
   test('two messages with a pause', async () => {
     const { said } = await answers('两条', 2);
     assert.equal(await said[0].innerText().then((t) => t.includes('我看看哦')), true);

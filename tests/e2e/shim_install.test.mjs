@@ -44,6 +44,7 @@ describe('./run install', () => {
       assert.match(first.out, new RegExp(`^${name} in `));
       assert.match(first.out, line);
       assert.match(first.out, /admins: \[/);
+      assert.match(first.out, /What remains/);
       for (const file of has) assert.equal(existsSync(join(path, plugin, file)), true, file);
       const inner = join(path, plugin, existsSync(join(path, plugin, 'node')) ? 'node' : '');
       assert.equal(librariesOf(inner).length, 1);
@@ -56,6 +57,8 @@ describe('./run install', () => {
       assert.equal(second.status, 0, second.error);
       assert.match(second.out, /up to date/);
       assert.match(second.out, /kept /);
+      assert.match(second.out, /Restart the framework/);
+      assert.doesNotMatch(second.out, /What remains/);
       assert.equal(readFileSync(join(path, config), 'utf8').startsWith('admins: [7]'), true, 'a configuration is never written over');
       assert.equal(statSync(join(inner, librariesOf(inner)[0])).ino, before, 'nor a library');
       remove(path);
