@@ -231,12 +231,12 @@ static bool settings_open(struct rg_gate *gate, struct rg_config *config)
   char why[256];
   if (config->store.len > 0) {
     gate->store = rg_store_new(config->store, why, sizeof why);
-    if (!gate->store) rg_log_line(&gate->log, RG_LOG_WARN, "store: %s", why);
+    if (!gate->store) rg_log_line(&gate->log, RG_LOG_WARN, "%s", why);
   }
   gate->settings = rg_settings_new(config, gate->store, settings_note, gate);
   if (!gate->settings) return false;
   if (!rg_settings_load(gate->settings, why, sizeof why)) {
-    rg_log_line(&gate->log, RG_LOG_WARN, "store: %s", why);
+    rg_log_line(&gate->log, RG_LOG_WARN, "%s", why);
   }
   gate->follow = rg_follow_new(gate->store, gate->settings, &gate->log, RG_FOLLOW_MS);
   return true;
@@ -251,10 +251,10 @@ static struct rg_store *journal_store(struct rg_gate *gate, const struct rg_conf
   return gate->own_store;
 }
 
-static void journal_trouble(void *ctx)
+static void journal_trouble(void *ctx, bool full)
 {
   struct rg_gate *gate = ctx;
-  rg_notify(gate, NULL, RG_NOTIFY_JOURNAL_OFF, SPAN(""));
+  rg_notify(gate, NULL, full ? RG_NOTIFY_JOURNAL_FULL : RG_NOTIFY_JOURNAL_OFF, SPAN(""));
 }
 
 /* Claims the journal. False, with why: it is required and cannot be had. */
@@ -270,11 +270,13 @@ static bool journal_open(struct rg_gate *gate, const struct rg_config *config, c
   };
   if (config->journal == RG_JOURNAL_OFF) return true;
   options.store = journal_store(gate, config, fault, sizeof fault);
+  gate->journal_missing = true;
   if (!options.store) {
     rg_log_line(&gate->log, RG_LOG_WARN, "journal: there is no store, so a crash may lose turns");
     return true;
   }
   gate->journal = rg_journal_open(&options, &gate->last_ticket, fault, sizeof fault);
+  gate->journal_missing = !gate->journal;
   if (gate->journal) return true;
   if (options.optional) {
     rg_log_line(&gate->log, RG_LOG_ERROR,
@@ -376,6 +378,7 @@ int32_t rg_gate_open_timed(const struct rg_host *host, struct rg_bytes config_pa
   if (!service_start(gate, why, cap)) goto fail;
   rc = config_install(gate, config, why, cap);
   if (rc != RG_OK) goto fail;
+  if (gate->journal_missing) journal_trouble(gate, false);
   if (rg_process_tls_fault())
     rg_log_line(&gate->log, RG_LOG_WARN, "HTTP and wss:// are off: %s", rg_process_tls_fault());
   rg_config_release(config);
@@ -467,7 +470,8 @@ int32_t rg_gate_stats(struct rg_gate *gate, struct rg_buf *ret)
   for (int i = 0; i < RG_ENDING_COUNT; i++) write_number(&w, rg_ending_word(i), gate->endings[i]);
   write_number(&w, "events", gate->events);
   write_number(&w, "conversations", gate->conversations.count);
-  schema_write_pair(&w, "journal", span_of(rg_journal_state(gate->journal)));
+  schema_write_pair(&w, "journal",
+                    span_of(gate->journal_missing ? "failing" : rg_journal_state(gate->journal)));
   schema_write_key(&w, SPAN("endpoints"));
   schema_write_array(&w);
   for (size_t i = 0; i < gate->account_count; i++) {

@@ -45,7 +45,8 @@ struct rg_gate {
   struct rg_store *store;     /* NULL: overrides last as long as the process */
   struct rg_store *own_store; /* the journal's, where the other one is shared; else NULL */
   struct rg_follow *follow;   /* NULL: the store is not shared */
-  struct rg_journal *journal; /* NULL: off */
+  struct rg_journal *journal; /* NULL: off, or missing */
+  bool journal_missing;       /* it is wanted and could not be had */
   struct rg_settings *settings;
 
   pthread_mutex_t mu; /* guards the members below, down to the blank line */

@@ -42,7 +42,11 @@ static const struct {
                               "the journal cannot be written: a restart may not know what was "
                               "sent. "
                               "Look at the disk's space and rights." },
-  [RG_NOTIFY_JOURNAL_FULL] = { "发送记录满了。", "the journal is full." },
+  [RG_NOTIFY_JOURNAL_FULL] = { "发送记录的文件已到上限。请停止 Replygate，移走该文件，或在 store "
+                               "里另写"
+                               "一个。",
+                               "the journal's file has reached its bound. Stop Replygate and move "
+                               "the file away, or name another one in store." },
   [RG_NOTIFY_UNKNOWN] = { "重启前有消息说不清是否已送达，不会重发。",
                           "of some messages from before the restart nobody knows whether they "
                           "arrived; they are not sent again." },

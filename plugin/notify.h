@@ -20,7 +20,7 @@ enum rg_notify_event {
   RG_NOTIFY_CARDS,        /* music cards go as text from now on */
   RG_NOTIFY_BUSY,         /* turns are turned away: too many wait */
   RG_NOTIFY_JOURNAL_OFF,  /* the journal cannot be written */
-  RG_NOTIFY_JOURNAL_FULL, /* it has reached its bound */
+  RG_NOTIFY_JOURNAL_FULL, /* its file has reached its bound */
   RG_NOTIFY_UNKNOWN,      /* after a restart: whether messages arrived; about: how many */
   RG_NOTIFY_PROVIDER,     /* no model answers; about: its name */
   RG_NOTIFY_BUDGET,       /* a model's tokens of the day are used up; about: its name */

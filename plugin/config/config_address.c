@@ -191,12 +191,14 @@ bool rg_address_redis(struct span text, struct rg_redis_address *ret)
 bool rg_address_is_store(struct span text)
 {
   struct rg_redis_address address;
-  if (take(&text, SPAN("sqlite:"))) return text.len > 0 && !span_starts(text, SPAN("//"));
+  if (take(&text, SPAN("sqlite:")))
+    return span_trim(text).len > 0 && !span_starts(text, SPAN("//"));
   return rg_address_redis(text, &address);
 }
 
 struct span rg_address_shown(struct span text, struct arena *arena)
 {
+  if (span_starts(text, SPAN("sqlite:"))) return text; /* a file's name may hold anything */
   struct span shown = cut(&text, "?");
   size_t scheme = span_find(shown, SPAN("://"));
   const char *at = shown.len > 0 ? memrchr(shown.ptr, '@', shown.len) : NULL;

@@ -572,6 +572,9 @@ static bool read_store(const struct value *v, const struct rg_yaml *node, struct
   struct span sqlite = SPAN("sqlite:");
   if (!span_starts(*place, sqlite)) return true;
   struct span path = { place->ptr + sqlite.len, place->len - sqlite.len };
+  if (span_is(path, ":memory:") || span_starts(path, SPAN("file:")))
+    return fail_with(v, node, "a store is a file's path, not :memory: or file: with options",
+                     "store 要写文件路径，不能是 :memory: 或带选项的 file:");
   path = rg_path_join(v->r->folder, path, v->r->arena);
   *place = arena_printf(v->r->arena, "sqlite:%.*s", (int)path.len, path.ptr);
   return place->ptr || out_of_memory(v, node);

@@ -104,7 +104,7 @@ static bool wrote(struct rg_journal *j, bool fine, const char *why)
   rg_log_line(j->o.log, RG_LOG_ERROR, "journal: %s %s", why,
               j->o.optional ? "Sending goes on without it (journal: optional)."
                             : "Nothing is sent meanwhile (journal: required).");
-  if (j->o.trouble) j->o.trouble(j->o.ctx);
+  if (j->o.trouble) j->o.trouble(j->o.ctx, j->o.store->methods->is_full(j->o.store));
   return false;
 }
 

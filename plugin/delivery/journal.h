@@ -26,8 +26,9 @@ struct rg_journal_options {
   struct rg_store *store; /* lent for the journal's life */
   bool optional;          /* where it cannot be written sending goes on without it */
   struct rg_log *log;
-  /* It cannot be written; told once, and again after it could. Any thread. May be NULL. */
-  void (*trouble)(void *ctx);
+  /* It cannot be written; told once, and again after it could. full: since its store is as large as
+   * it may be. Any thread. May be NULL. */
+  void (*trouble)(void *ctx, bool full);
   void *ctx;
 };
 

@@ -102,6 +102,8 @@ struct rg_store_methods {
                         char *why, size_t cap);
   void (*close)(struct rg_store *s);
 
+  /* Whether the last write failed because the store is as large as it may be. */
+  bool (*is_full)(struct rg_store *s);
   /* Claims the journal for this store alone. *last_ticket: the highest number that any turn ever
    * had. */
   enum rg_claim (*journal_claim)(struct rg_store *s, uint64_t *last_ticket, char *why, size_t cap);

@@ -113,7 +113,8 @@ static enum rg_claim lock(int fd)
 static enum rg_claim claim(struct rg_sqlite *s, char *why, size_t cap)
 {
   char path[4096 + sizeof "-lock"];
-  int n = snprintf(path, sizeof path, "%s-lock", s->path);
+  /* beside the file itself, whatever links lead to it */
+  int n = snprintf(path, sizeof path, "%s-lock", sqlite3_db_filename(s->db, "main"));
   if (n < 0 || (size_t)n >= sizeof path) {
     rg_sqlite_say(s, "its path is too long", "name a shorter one", why, cap);
     return RG_CLAIM_FAILED;

@@ -13,6 +13,8 @@
 enum {
   APPLICATION = 0x52674174, /* "RgAt", in the file's head: tells our files from others */
   BUSY_MS = 1000,           /* another process holds the file for a few milliseconds at most */
+  BOUND_MIB = 512,          /* of the file: twice the text that may wait */
+  MIB = 1024 * 1024,
 };
 
 /* What makes a file of version n out of one of version n - 1; n counts from 1. */
@@ -117,10 +119,54 @@ bool rg_sqlite_say(const struct rg_sqlite *s, const char *what, const char *advi
   return false;
 }
 
-bool rg_sqlite_fail(const struct rg_sqlite *s, char *why, size_t cap)
+/* What is to be done about a failure of SQLite's. */
+static const char *advice_for(int code)
 {
-  return rg_sqlite_say(s, s->db ? sqlite3_errmsg(s->db) : "out of memory",
-                       "is the disk full, or the file or its folder not writable?", why, cap);
+  static const struct {
+    int code;
+    const char *advice;
+  } known[] = {
+    { SQLITE_NOTADB, "it is damaged or another program's; move it away or name another file" },
+    { SQLITE_CORRUPT, "it is damaged; move it away, what it says is lost" },
+    { SQLITE_ERROR, "it is damaged or was changed by others; move it away, what it says is lost" },
+    { SQLITE_BUSY, "another program holds it; end that, or name another file" },
+    { SQLITE_FULL, "make room on the disk" },
+    { SQLITE_READONLY, "the file and its folder must be there and writable for this user" },
+    { SQLITE_CANTOPEN, "the file and its folder must be there and writable for this user" },
+  };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (known[i].code == (code & 0xff)) return known[i].advice;
+  return "is the disk full, or the file or its folder not writable?";
+}
+
+/* Whether the file is as large as it may be. After a failure it may be smaller again by what was not
+ * written: a turn. */
+static bool is_at_bound(struct rg_sqlite *s)
+{
+  int64_t most = rg_sqlite_number(s, "PRAGMA max_page_count");
+  int64_t count = rg_sqlite_number(s, "PRAGMA page_count");
+  int64_t size = rg_sqlite_number(s, "PRAGMA page_size");
+  return size > 0 && count >= 0 && count >= most - 2 * RG_STORED_TURN_MAX / size;
+}
+
+bool rg_sqlite_fail(struct rg_sqlite *s, char *why, size_t cap)
+{
+  char what[256];
+  int code = s->db ? sqlite3_extended_errcode(s->db) : SQLITE_NOMEM;
+  snprintf(what, sizeof what, "%s", s->db ? sqlite3_errmsg(s->db) : "out of memory");
+  s->full = (code & 0xff) == SQLITE_FULL && is_at_bound(s);
+  if (!s->full) return rg_sqlite_say(s, what, advice_for(code), why, cap);
+  snprintf(what, sizeof what, "it has reached its bound of %d MiB and is full", BOUND_MIB);
+  return rg_sqlite_say(s, what, "stop Replygate and move it away, or name another file", why, cap);
+}
+
+bool rg_sqlite_is_full(struct rg_store *store)
+{
+  struct rg_sqlite *s = of(store);
+  pthread_mutex_lock(&s->mu);
+  bool full = s->full;
+  pthread_mutex_unlock(&s->mu);
+  return full;
 }
 
 static void shut(struct rg_sqlite *s)
@@ -187,9 +233,24 @@ static bool upgrade(struct rg_sqlite *s, char *why, size_t cap)
   return fine;
 }
 
+/* Whatever the size of its pages, which may be another program's choice. */
+static bool bound_set(struct rg_sqlite *s)
+{
+  char bound[64];
+  int64_t size = rg_sqlite_number(s, "PRAGMA page_size");
+  if (size <= 0) return false;
+  snprintf(bound, sizeof bound, "PRAGMA max_page_count = %" PRId64,
+           BOUND_MIB * (int64_t)MIB / size);
+  return rg_sqlite_run(s, bound);
+}
+
 static bool set_up(struct rg_sqlite *s, char *why, size_t cap)
 {
   sqlite3_busy_timeout(s->db, BUSY_MS);
+  /* we have none: those of a file were put there by others, and would change what is written */
+  sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+  sqlite3_db_config(s->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+  sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
   sqlite3_extended_result_codes(s->db, 1);
   static const char *const settings[] = {
     /* a small cache: there is little to hold, and memory is dear on a small machine */
@@ -202,10 +263,10 @@ static bool set_up(struct rg_sqlite *s, char *why, size_t cap)
     "PRAGMA journal_mode = WAL",
     "PRAGMA journal_size_limit = 4194304", /* the log's file shrinks again after a large picture */
     "PRAGMA secure_delete = ON",           /* what people were told does not stay in free pages */
-    "PRAGMA max_page_count = 131072",      /* 512 MiB: twice the text that may wait */
   };
   for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
     if (!run_patiently(s, settings[i])) return rg_sqlite_fail(s, why, cap);
+  if (!bound_set(s)) return rg_sqlite_fail(s, why, cap);
   if (!upgrade(s, why, cap)) return false;
   for (size_t i = 0; i < RG_SQL_COUNT; i++)
     if (sqlite3_prepare_v3(s->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT, &s->prepared[i],
@@ -224,10 +285,14 @@ bool rg_sqlite_need(struct rg_sqlite *s, char *why, size_t cap)
   if (fd < 0 && errno != EEXIST)
     return rg_sqlite_say(s, strerror(errno), "the folder must exist and be writable for this user",
                          why, cap);
-  if (fd >= 0) close(fd);
   struct stat found;
-  if (fd < 0 && stat(s->path, &found) == 0 && S_ISDIR(found.st_mode))
-    return rg_sqlite_say(s, strerror(EISDIR), "name a file", why, cap);
+  bool there = fd < 0 && stat(s->path, &found) == 0;
+  if (there && !S_ISREG(found.st_mode))
+    return rg_sqlite_say(s, S_ISDIR(found.st_mode) ? strerror(EISDIR) : "This is no regular file",
+                         "name a file", why, cap);
+  if (fd < 0 && !there)
+    fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600); /* a link's target */
+  if (fd >= 0) close(fd);
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   bool fine = sqlite3_open_v2(s->path, &s->db, flags, NULL) == SQLITE_OK;
   if (fine)
@@ -350,6 +415,7 @@ static const struct rg_store_methods methods = {
   .override_each = override_each,
   .override_put = override_put,
   .override_drop = override_drop,
+  .is_full = rg_sqlite_is_full,
   .journal_claim = rg_sqlite_claim,
   .sibling = rg_sqlite_sibling,
   .turn_each = rg_sqlite_turn_each,

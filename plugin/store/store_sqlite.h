@@ -48,6 +48,7 @@ struct rg_sqlite {
   sqlite3_stmt *prepared[RG_SQL_COUNT];
   int claim;      /* the journal's lock file, open and locked; -1: not claimed */
   unsigned ended; /* turns since old ones were dropped */
+  bool full;      /* it failed last because of its bound */
 };
 
 /* For the methods; under mu. Those with why return false with what is wrong, where and what to do in
@@ -56,8 +57,8 @@ struct rg_sqlite {
 bool rg_sqlite_need(struct rg_sqlite *s, char *why,
                     size_t cap); /* opens where it is not open yet */
 bool rg_sqlite_say(const struct rg_sqlite *s, const char *what, const char *advice, char *why,
-                   size_t cap);                                        /* false always */
-bool rg_sqlite_fail(const struct rg_sqlite *s, char *why, size_t cap); /* the same, by SQLite */
+                   size_t cap);                                  /* false always */
+bool rg_sqlite_fail(struct rg_sqlite *s, char *why, size_t cap); /* the same, by SQLite */
 bool rg_sqlite_run(struct rg_sqlite *s, const char *sql);
 int64_t rg_sqlite_number(struct rg_sqlite *s, const char *query); /* that a query gives, or -1 */
 bool rg_sqlite_bind(sqlite3_stmt *q, int at, struct span text);
@@ -71,6 +72,7 @@ struct span rg_sqlite_text(sqlite3_stmt *q, int column); /* lent until the next 
 
 /* Methods of other files (store.h). */
 
+bool rg_sqlite_is_full(struct rg_store *s);
 bool rg_sqlite_line_put(struct rg_store *s, const struct rg_store_chat *chat,
                         const struct rg_store_line *line, const struct rg_store_bound *bound,
                         char *why, size_t cap);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plugin/store/store_sqlite.h"
 #include "plugin/submit.h"
 #include "tests/lib/journal_stage.h"
 
@@ -191,7 +192,7 @@ static void damage(const struct stage *s, int how)
 Test(journal, a_file_that_cannot_be_used_says_why)
 {
   static const char *const says[] = { "damaged", "not a database", "malformed", "newer version",
-                                      "not writable" };
+                                      "must be there and writable" };
   for (int how = 0; how < 5; how++) {
     struct stage s;
     char why[2048] = "";
@@ -217,6 +218,66 @@ Test(journal, a_file_that_cannot_be_used_says_why)
     gate_start(&s, "journal: optional\n" FAST);
     uint64_t ticket = stage_submit(&s, "123", REPLY(TEXT("one")));
     cr_expect(strstr(keeper_result_of(s.keeper, ticket, LONG_MS), "\"delivered\""), "%d", how);
+    stage_close(&s);
+  }
+}
+
+/* How often the operator was told that. */
+static size_t told(struct bot *b, const char *what)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < bot_count(b); i++)
+    count += strstr(b->calls[i].action, "send_private_msg") && strstr(b->calls[i].params, what);
+  return count;
+}
+
+static bool fails(const struct stage *s)
+{
+  struct rg_buf stats;
+  cr_assert_eq(rg_gate_stats(s->gate, &stats), RG_OK);
+  bool failing = memmem(stats.ptr, stats.len, "\"journal\":\"failing\"", 19);
+  rg_gate_release(&stats);
+  return failing;
+}
+
+Test(journal, one_that_cannot_be_had_is_told_of)
+{
+  struct stage s;
+  stage_prepare(&s);
+  damage(&s, 3);
+  gate_start(&s, "journal: optional\nnotify: [10007]\n" FAST);
+  cr_assert(bot_called(s.bot, 1, LONG_MS));
+  cr_expect_eq(told(s.bot, "the journal cannot be written"), 1);
+  cr_expect(fails(&s));
+  stage_close(&s);
+}
+
+#define TOLD                                                                                       \
+  "notify: [10007]\ngroups:\n"                                                                     \
+  "  default: {pace: {min: 0, max: 0}, rate: {per_minute: 6000}}\n"
+
+Test(journal, a_file_at_its_bound_stops_or_not_as_it_is_set)
+{
+  static char text[64 * 1024]; /* more than the file has room for */
+  memset(text, 'x', sizeof text - 1);
+  for (int optional = 0; optional < 2; optional++) {
+    struct stage s;
+    int32_t rc;
+    stage_prepare(&s);
+    gate_start(&s, optional ? "journal: optional\n" TOLD : TOLD);
+    stage_ready(&s);
+    cr_assert(
+        rg_sqlite_run((struct rg_sqlite *)(void *)s.gate->store, "PRAGMA max_page_count = 1"));
+    stage_submit_as(&s, RG_KIND_NOTICE, "123", "", text, &rc);
+    cr_expect_eq(rc, optional ? RG_OK : RG_ESYSTEM, "%d", rc);
+    for (int i = 0; i < 100 && told(s.bot, "has reached its bound") == 0; i++) usleep(20000);
+    cr_expect_eq(told(s.bot, "has reached its bound"), 1);
+    cr_expect(keeper_logged(s.keeper, "it has reached its bound of 512 MiB"));
+    cr_expect(fails(&s));
+    /* what fits is written again */
+    uint64_t ticket = stage_submit(&s, "123", REPLY(TEXT("small")));
+    cr_expect(strstr(keeper_result_of(s.keeper, ticket, LONG_MS), "\"delivered\""));
+    cr_expect_not(fails(&s));
     stage_close(&s);
   }
 }

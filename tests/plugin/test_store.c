@@ -25,9 +25,9 @@ static struct place place_new(void)
 
 static void place_done(const struct place *p)
 {
-  static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+  static const char *const ends[] = { "", "-wal", "-shm", "-journal", "-lock" };
   char path[112];
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     snprintf(path, sizeof path, "%s%s", p->path, ends[i]);
     remove(path);
   }
@@ -185,6 +185,65 @@ Test(store, says_why_it_cannot_be_opened)
   for (size_t i = 0; i < 1000; i++) fputs("this is no database ", f);
   fclose(f);
   expect_refused(p.address, "not a database");
+  place_done(&p);
+}
+
+/* Claims the journal of a store in another process. */
+static bool claims(const char *address)
+{
+  int status;
+  pid_t child = fork();
+  cr_assert_geq(child, 0);
+  if (child == 0) {
+    char why[512] = "";
+    uint64_t last;
+    struct rg_store *s = rg_store_new(span_of(address), why, sizeof why);
+    bool had = s && s->methods->journal_claim(s, &last, why, sizeof why) == RG_CLAIM_HAD;
+    if (!had && !strstr(why, "another Replygate keeps its journal here")) _exit(2);
+    _exit(had ? 0 : 1);
+  }
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_expect(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+Test(store, a_link_is_the_file_that_it_leads_to)
+{
+  struct place p = place_new();
+  char link[120], address[140], why[512] = "";
+  uint64_t last;
+  snprintf(link, sizeof link, "%s/link.db", p.folder);
+  snprintf(address, sizeof address, "sqlite:%s", link);
+  cr_assert_eq(symlink("a.db", link), 0); /* the file comes later */
+  struct rg_store *s = open_at(address);
+  cr_assert_eq(s->methods->journal_claim(s, &last, why, sizeof why), RG_CLAIM_HAD, "%s", why);
+  cr_expect_eq(access(p.path, F_OK), 0);
+  cr_expect_not(claims(p.address), "by its other name it is the same journal");
+  rg_store_close(s);
+  cr_expect(claims(p.address));
+  remove(link);
+  place_done(&p);
+}
+
+Test(store, what_is_no_file_is_refused)
+{
+  struct place p = place_new();
+  expect_refused("sqlite:/dev/null", "no regular file");
+  cr_assert_eq(mkfifo(p.path, 0600), 0);
+  expect_refused(p.address, "no regular file");
+  remove(p.path);
+  place_done(&p);
+}
+
+Test(store, triggers_that_others_put_there_do_nothing)
+{
+  struct place p = place_new();
+  struct rg_store *s = put_many(p.address, "a", 1);
+  rg_store_close(s);
+  run_sql(p.path, "CREATE TRIGGER t AFTER INSERT ON override BEGIN DELETE FROM override; END");
+  s = put_many(p.address, "b", 1);
+  expect(s, "a/1/card=\"text\";b/1/card=\"text\";");
+  rg_store_close(s);
   place_done(&p);
 }
 
