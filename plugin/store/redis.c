@@ -38,6 +38,8 @@ struct rg_redis {
   struct span user, password;
   char shown[HOST_MAX + 40];
 
+  unsigned wait_ms;
+
   int fd;    /* -1: not connected */
   bool used; /* a call went through since it was connected */
   redisReader *reader;
@@ -83,11 +85,12 @@ static void put_down(struct rg_redis *r)
   r->reader = NULL;
 }
 
-struct rg_redis *rg_redis_new(const struct rg_redis_address *a)
+struct rg_redis *rg_redis_new(const struct rg_redis_address *a, unsigned wait_ms)
 {
   struct rg_redis *r = calloc(1, sizeof *r);
   if (!r) return NULL;
   r->fd = -1;
+  r->wait_ms = wait_ms;
   buf_init(&r->request, RG_REDIS_REQUEST_MAX);
   r->login = malloc(a->user.len + a->password.len + 1);
   if (!r->login) {
@@ -275,7 +278,9 @@ static enum went broken(const struct rg_redis *r, const char *what, const char *
 
 static enum went too_slow(const struct rg_redis *r, char *why, size_t cap)
 {
-  return broken(r, "no answer within 2 seconds", no_server, why, cap);
+  char what[48];
+  snprintf(what, sizeof what, "no answer within %g seconds", r->wait_ms / 1000.0);
+  return broken(r, what, no_server, why, cap);
 }
 
 static enum went lost(const struct rg_redis *r, char *why, size_t cap)
@@ -487,7 +492,7 @@ redisReply *rg_redis_call(struct rg_redis *r, char *why, size_t cap)
     snprintf(why, cap, "%s", r->fault);
     goto done;
   }
-  r->until_ms = begun + RG_REDIS_WAIT_MS;
+  r->until_ms = begun + r->wait_ms;
   r->received = 0;
   notice_end(r);
   bool had = r->fd >= 0 && r->used;

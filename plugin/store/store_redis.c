@@ -23,15 +23,32 @@ enum {
 #define OVERRIDES "replygate:overrides"
 #define VERSION "replygate:overrides:version"
 
-struct redis_store {
-  struct rg_store head;
+struct channel {
   pthread_mutex_t mu; /* guards the connection */
   struct rg_redis *redis;
+};
+
+/* Two connections, so that who delivers to chats waits for no one who has time. */
+struct redis_store {
+  struct rg_store head;
+  struct channel quick, patient;
 };
 
 static struct redis_store *of(struct rg_store *s)
 {
   return (struct redis_store *)(void *)s;
+}
+
+/* For what the service thread asks. */
+static struct channel *quick(struct rg_store *s)
+{
+  return &of(s)->quick;
+}
+
+/* For the start, and threads of their own. */
+static struct channel *patient(struct rg_store *s)
+{
+  return &of(s)->patient;
 }
 
 /* ---- commands ---- */
@@ -55,14 +72,13 @@ __attribute__((format(printf, 2, 3))) static struct span write_text(struct text 
   return (struct span) { t->bytes, n < 0 ? 0 : (size_t)n };
 }
 
-static bool too_long(const struct redis_store *s, char *why, size_t cap)
+static bool too_long(const struct channel *s, char *why, size_t cap)
 {
   return rg_redis_say(s->redis, "a name or a value is too long", "shorten it", why, cap);
 }
 
 /* A reply of that kind, or NULL and why; frees another one. */
-static redisReply *of_kind(struct redis_store *s, redisReply *reply, int kind, char *why,
-                           size_t cap)
+static redisReply *of_kind(struct channel *s, redisReply *reply, int kind, char *why, size_t cap)
 {
   if (!reply || reply->type == kind) return reply;
   freeReplyObject(reply);
@@ -71,13 +87,13 @@ static redisReply *of_kind(struct redis_store *s, redisReply *reply, int kind, c
   return NULL;
 }
 
-static redisReply *call(struct redis_store *s, int kind, char *why, size_t cap)
+static redisReply *call(struct channel *s, int kind, char *why, size_t cap)
 {
   return of_kind(s, rg_redis_call(s->redis, why, cap), kind, why, cap);
 }
 
 /* Ends what ADD of "MULTI" began. */
-static bool commit(struct redis_store *s, char *why, size_t cap)
+static bool commit(struct channel *s, char *why, size_t cap)
 {
   ADD(s, SPAN("EXEC"));
   redisReply *reply = call(s, REDIS_REPLY_ARRAY, why, cap);
@@ -140,7 +156,7 @@ static bool value_read(struct span value, struct rg_override *ret)
 static bool override_each(struct rg_store *store, rg_override_fn *each, void *ctx, char *why,
                           size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = patient(store);
   pthread_mutex_lock(&s->mu);
   ADD(s, SPAN("HGETALL"), SPAN(OVERRIDES));
   redisReply *reply = call(s, REDIS_REPLY_ARRAY, why, cap);
@@ -158,7 +174,7 @@ static bool override_each(struct rg_store *store, rg_override_fn *each, void *ct
 
 static bool override_put(struct rg_store *store, const struct rg_override *o, char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text name;
   struct buf value;
   struct span field = field_of(&name, o->endpoint, o->group, o->key);
@@ -181,7 +197,7 @@ static bool override_put(struct rg_store *store, const struct rg_override *o, ch
 }
 
 /* Drops fields; parts holds "HDEL" and the key before them. */
-static bool fields_drop(struct redis_store *s, const struct span *parts, size_t count, char *why,
+static bool fields_drop(struct channel *s, const struct span *parts, size_t count, char *why,
                         size_t cap)
 {
   ADD(s, SPAN("MULTI"));
@@ -190,7 +206,7 @@ static bool fields_drop(struct redis_store *s, const struct span *parts, size_t 
   return commit(s, why, cap);
 }
 
-static bool group_drop(struct redis_store *s, struct span endpoint, uint64_t group, char *why,
+static bool group_drop(struct channel *s, struct span endpoint, uint64_t group, char *why,
                        size_t cap)
 {
   bool fine = true;
@@ -220,7 +236,7 @@ static bool group_drop(struct redis_store *s, struct span endpoint, uint64_t gro
 static bool override_drop(struct rg_store *store, struct span endpoint, uint64_t group,
                           struct span key, char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text name;
   bool fine;
   pthread_mutex_lock(&s->mu);
@@ -238,7 +254,7 @@ static bool override_drop(struct rg_store *store, struct span endpoint, uint64_t
 
 static bool version(struct rg_store *store, uint64_t *ret, char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = patient(store);
   int64_t n = 0;
   pthread_mutex_lock(&s->mu);
   ADD(s, SPAN("GET"), SPAN(VERSION));
@@ -254,7 +270,7 @@ static bool version(struct rg_store *store, uint64_t *ret, char *why, size_t cap
 
 static bool probe(struct rg_store *store, char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = patient(store);
   pthread_mutex_lock(&s->mu);
   ADD(s, SPAN("SET"), SPAN("replygate:probe"), SPAN("1"), SPAN("EX"), SPAN("60"));
   ADD(s, SPAN("HLEN"), SPAN(OVERRIDES));
@@ -318,7 +334,7 @@ static bool line_read(struct span entry, struct arena *arena, struct rg_store_li
 }
 
 /* The last lines of a talk, or NULL and why. */
-static redisReply *lines_get(struct redis_store *s, struct span talk, uint32_t lines, char *why,
+static redisReply *lines_get(struct channel *s, struct span talk, uint32_t lines, char *why,
                              size_t cap)
 {
   struct text first;
@@ -328,7 +344,7 @@ static redisReply *lines_get(struct redis_store *s, struct span talk, uint32_t l
 }
 
 /* Adds the line; *retfirst is the oldest one then. */
-static bool line_push(struct redis_store *s, struct span talk, struct span entry,
+static bool line_push(struct channel *s, struct span talk, struct span entry,
                       const struct rg_store_bound *bound, redisReply **retreply, char *why,
                       size_t cap)
 {
@@ -343,7 +359,7 @@ static bool line_push(struct redis_store *s, struct span talk, struct span entry
 }
 
 /* Drops the lines at the begin of a talk that are too old. */
-static bool lines_age(struct redis_store *s, struct span talk, const struct rg_store_bound *bound,
+static bool lines_age(struct channel *s, struct span talk, const struct rg_store_bound *bound,
                       struct arena *arena, char *why, size_t cap)
 {
   struct rg_store_line line;
@@ -366,7 +382,7 @@ static bool line_put(struct rg_store *store, const struct rg_store_chat *chat,
                      const struct rg_store_line *line, const struct rg_store_bound *bound,
                      char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text name;
   struct buf entry;
   struct arena arena;
@@ -397,7 +413,7 @@ static bool line_each(struct rg_store *store, const struct rg_store_chat *chat,
                       const struct rg_store_bound *bound, rg_line_fn *each, void *ctx, char *why,
                       size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text name;
   struct arena arena;
   struct span talk = talk_of(&name, chat);
@@ -418,7 +434,7 @@ static bool line_each(struct rg_store *store, const struct rg_store_chat *chat,
 }
 
 /* Drops the entries of a talk with that message id, one command for each. */
-static bool entries_drop(struct redis_store *s, struct span talk, const redisReply *lines,
+static bool entries_drop(struct channel *s, struct span talk, const redisReply *lines,
                          struct span message_id, char *why, size_t cap)
 {
   struct arena arena;
@@ -440,7 +456,7 @@ static bool entries_drop(struct redis_store *s, struct span talk, const redisRep
 static bool line_forget(struct rg_store *store, const struct rg_store_chat *chat,
                         struct span message_id, char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text name;
   struct span talk = talk_of(&name, chat);
   if (message_id.len == 0) return true;
@@ -456,7 +472,7 @@ static bool line_forget(struct rg_store *store, const struct rg_store_chat *chat
 static bool lines_drop(struct rg_store *store, const struct rg_store_chat *chat, char *why,
                        size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text name;
   struct span talk = talk_of(&name, chat);
   if (talk.len >= sizeof name.bytes) return too_long(s, why, cap);
@@ -478,7 +494,7 @@ static struct span budget_of(struct text *t, struct span name, int64_t day)
 static bool budget_add(struct rg_store *store, struct span name, int64_t day, uint64_t tokens,
                        uint64_t *rettotal, char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text key, more, life;
   int64_t total = 0;
   struct span budget = budget_of(&key, name, day);
@@ -499,7 +515,7 @@ static bool budget_add(struct rg_store *store, struct span name, int64_t day, ui
 static bool budget_get(struct rg_store *store, struct span name, int64_t *retday,
                        uint64_t *rettokens, char *why, size_t cap)
 {
-  struct redis_store *s = of(store);
+  struct channel *s = quick(store);
   struct text key;
   int64_t day = (int64_t)time(NULL) / DAY_S, tokens = 0;
   struct span budget = budget_of(&key, name, day);
@@ -521,11 +537,28 @@ static bool budget_get(struct rg_store *store, struct span name, int64_t *retday
 
 /* ---- the whole ---- */
 
+static bool channel_init(struct channel *c, const struct rg_redis_address *address,
+                         unsigned wait_ms)
+{
+  c->redis = rg_redis_new(address, wait_ms);
+  if (c->redis && pthread_mutex_init(&c->mu, NULL) == 0) return true;
+  rg_redis_free(c->redis);
+  c->redis = NULL;
+  return false;
+}
+
+static void channel_done(struct channel *c)
+{
+  if (!c->redis) return;
+  rg_redis_free(c->redis);
+  pthread_mutex_destroy(&c->mu);
+}
+
 static void close_store(struct rg_store *store)
 {
   struct redis_store *s = of(store);
-  rg_redis_free(s->redis);
-  pthread_mutex_destroy(&s->mu);
+  channel_done(&s->quick);
+  channel_done(&s->patient);
   free(s);
 }
 
@@ -555,15 +588,14 @@ struct rg_store *rg_store_redis_new(struct span path, char *why, size_t cap)
     return NULL;
   }
   struct redis_store *s = calloc(1, sizeof *s);
-  struct rg_redis *redis = rg_redis_new(&address);
+  bool made = s && channel_init(&s->quick, &address, RG_REDIS_QUICK_MS) &&
+              channel_init(&s->patient, &address, RG_REDIS_WAIT_MS);
   explicit_bzero(url, sizeof url);
-  if (!s || !redis || pthread_mutex_init(&s->mu, NULL) != 0) {
-    rg_redis_free(redis);
-    free(s);
+  if (!made) {
+    if (s) close_store(&s->head);
     snprintf(why, cap, "store: out of memory");
     return NULL;
   }
   s->head.methods = &methods;
-  s->redis = redis;
   return &s->head;
 }

@@ -1,3 +1,4 @@
+#include "plugin/store/redis.h"
 #include "tests/lib/bot.h"
 
 enum { LONG_MS = 8000 };
@@ -327,4 +328,43 @@ Test(gate, many_turns_leave_nothing_behind)
   cr_expect(memmem(json.ptr, json.len, "\"waiting\":0", 11), "%.*s", (int)json.len, json.ptr);
   rg_gate_release(&json);
   stage_close(&s);
+}
+
+/* Milliseconds until a turn for another chat has its result. */
+static uint64_t other_chat_ms(struct stage *s)
+{
+  uint64_t begun = ob_now_ms();
+  uint64_t ticket = stage_submit(s, "456", REPLY(TEXT("one")));
+  cr_expect(has(keeper_result_of(s->keeper, ticket, LONG_MS), "\"delivered\""));
+  return ob_now_ms() - begun;
+}
+
+Test(gate, a_store_that_hangs_holds_up_no_chat)
+{
+#define SET(value) GROUP_EVENT("10009", "member", "/gate set rate.per_minute " value)
+  static const char *const commands[] = { SET("31"), SET("32"), SET("33"), SET("34") };
+  enum { COMMANDS = sizeof commands / sizeof *commands, SLACK_MS = 300 };
+  struct stage s;
+  unsigned port;
+  char rest[256];
+  int silent = peer_listen(&port); /* the kernel accepts, nobody answers */
+  snprintf(rest, sizeof rest, FAST "store: redis://127.0.0.1:%u/0\njournal: \"off\"\n", port);
+  stage_open(&s, "NapCat.Onebot", rest, false);
+  stage_ready(&s);
+  uint64_t slowest = 0;
+  for (int i = 0; i < COMMANDS; i++) {
+    bot_send(s.bot, commands[i]);
+    usleep(10000);
+    uint64_t ms = other_chat_ms(&s);
+    if (ms > slowest) slowest = ms;
+  }
+  cr_expect_lt(slowest, RG_REDIS_QUICK_MS + SLACK_MS, "another chat waited for %d ms",
+               (int)slowest);
+  cr_assert(bot_called(s.bot, 2 * COMMANDS, LONG_MS));
+  size_t told = 0;
+  for (size_t i = 0; i < 2 * COMMANDS; i++)
+    told += bot_call_has(s.bot, i, "send_group_msg", "no answer within 0.25 seconds");
+  cr_expect_eq(told, COMMANDS, "who commands is told that it was not kept");
+  stage_close(&s);
+  close(silent);
 }
