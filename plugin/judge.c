@@ -1,6 +1,8 @@
 /* judge: see judge.h. */
 #include "plugin/judge.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "onebot/id.h"
@@ -70,7 +72,11 @@ static void judge(struct rg_gate *gate, struct rg_account *account, struct arena
   /* what goes round every check names no group that could be switched off */
   if (!group->enabled && j->action.kind != OB_ACTION_DENIED) {
     j->unjudged = group->off_means == RG_OFF_PASS;
-    if (!j->unjudged) drop(j, SCHEMA_EARGUMENT, "Replygate is switched off here and holds back");
+    if (!j->unjudged)
+      drop(j, SCHEMA_EARGUMENT,
+           j->view.group_id ? "Replygate is off in this group (enabled: false, off_means: mute)"
+                            : "Replygate is off in private chats (groups.default has enabled: "
+                              "false, off_means: mute)");
     return;
   }
   find_answered(gate, account, arena, j);
@@ -111,13 +117,17 @@ void rg_judged_log(struct rg_gate *gate, const struct rg_judged *j, const char *
   bool held = j->judgement.verdict == OB_DROP;
   struct span action = { j->action.name.ptr ? j->action.name.ptr : "", j->action.name.len };
   if (action.len > NAME_MAX) action.len = NAME_MAX;
+  char chat[32] = "";
+  if (group_of(&j->action)) snprintf(chat, sizeof chat, " in group %" PRIu64, group_of(&j->action));
   if (held && j->judgement.silent)
     rg_log_line(&gate->log, RG_LOG_INFO, "%s %s: %.*s holds an empty reply: nothing is sent", kind,
                 name, (int)action.len, action.ptr);
   else if (held || j->observed == OB_DROP)
-    rg_log_line(&gate->log, RG_LOG_WARN, "%s %s: %.*s %s: %s %s", kind, name, (int)action.len,
-                action.ptr, held ? "is held back" : "would be held back, but mode is observe",
-                schema_code_word(e->code), e->path);
+    rg_log_line(&gate->log, RG_LOG_WARN, "%s %s: %.*s%s %s: %s%s%s: %s", kind, name,
+                (int)action.len, action.ptr, chat,
+                held ? "is held back" : "would be held back, but mode is observe",
+                schema_code_word(e->code), *e->path ? " " : "", e->path,
+                e->what ? e->what : schema_code_text(e->code));
   else if (j->observed == OB_REPLACE)
     rg_log_line(&gate->log, RG_LOG_INFO, "%s %s: %.*s would be changed, but mode is observe", kind,
                 name, (int)action.len, action.ptr);

@@ -195,7 +195,8 @@ static void unknown_key(struct reader *r, struct span name)
         shown(name), name.ptr, (int)meant.len, meant.ptr);
     fault(r, "Unknown key %s?", "没有这个键：%s？", both);
   } else
-    fault(r, "Unknown key %s: help lists them.", "没有 %s 这个键，发“帮助”可看全部。", name);
+    fault(r, "Unknown key %s: the command help lists them.", "没有 %s 这个键，命令“帮助”列出全部。",
+          name);
 }
 
 /* Reads the key; false after a fault. */
@@ -290,7 +291,8 @@ bool rg_command_read(const struct ob_event *event, struct span rest, const struc
   if (!named_group(&r, &w)) return true;
   ret->op = w.len == 0 ? RG_OP_HELP : op_of(w);
   if (ret->op == RG_OP_COUNT) {
-    fault(&r, "Unknown command %s: help lists them.", "没有 %s 这个命令，发“帮助”可看全部。", w);
+    fault(&r, "Unknown command %s: the command help lists them.",
+          "没有 %s 这个命令，命令“帮助”列出全部。", w);
     return true;
   }
   bool takes_key = ret->op == RG_OP_SET || ret->op == RG_OP_RESET || ret->op == RG_OP_SHOW;

@@ -626,7 +626,8 @@ Test(relay, switched_off_and_observed)
   } rows[] = {
     /* a raw packet may be for any group, also one that is on */
     { "{enabled: false}", "\"status\":\"ok\"", "\"retcode\":1400", NULL },
-    { "{enabled: false, off_means: mute}", "\"retcode\":1400", "\"retcode\":1400", "held back" },
+    { "{enabled: false, off_means: mute}", "\"retcode\":1400", "\"retcode\":1400",
+      "send_group_msg in group 123 is held back: argument: Replygate is off in this group" },
     { "{mode: observe}", "\"status\":\"ok\"", "\"status\":\"ok\"",
       "would be held back, but mode is observe: tool_call" },
     { "{mode: enforce}", "\"retcode\":1400", "\"retcode\":1400", "held back" },
