@@ -227,8 +227,10 @@ static bool has_foreigners(const struct rg_gate *gate, const struct rg_account *
 
 static void note(struct rg_gate *gate, struct rg_account *account, const struct ob_event *event)
 {
-  if (event->type == OB_EVENT_META && span_is(event->detail, "heartbeat"))
+  if (event->type == OB_EVENT_META && span_is(event->detail, "heartbeat")) {
     account->heartbeat_ms = ob_now_ms();
+    rg_log_summaries(&gate->log); /* else they would wait for the next line */
+  }
   rg_presence_event(account, event);
   if (event->type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, event);
   if (event->type == OB_EVENT_NOTICE && gate->agent) rg_agent_notice(gate->agent, account, event);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "plugin/log_limit.h"
 #include "plugin/replygate.h"
 #include "schema/bytes.h"
 
@@ -16,6 +17,7 @@ struct rg_log {
   pthread_mutex_t mu; /* guards the members below */
   int32_t level;      /* lines above it are dropped */
   FILE *file;         /* NULL: none */
+  struct rg_log_limit limit;
 };
 
 /* False: no mutex could be had. */
@@ -24,8 +26,14 @@ void rg_log_done(struct rg_log *log);
 /* Takes over what the configuration says: "error" … "debug" and a file, empty for none. False: the
  * file cannot be opened; what was before stays. */
 bool rg_log_configure(struct rg_log *log, struct span level, struct span file);
-/* One line, cut at 1000 bytes. */
+/* One line, cut at 1000 bytes. What others can cause without end is written a few times and then
+ * counted (log_limit.h); debug lines are not. */
 __attribute__((format(printf, 3, 4))) void rg_log_line(struct rg_log *log, int32_t level,
                                                        const char *format, ...);
+/* The same for what is bounded by itself: it is never left out. */
+__attribute__((format(printf, 3, 4))) void rg_log_always(struct rg_log *log, int32_t level,
+                                                         const char *format, ...);
+/* Writes what was counted and is due; every line does so too. */
+void rg_log_summaries(struct rg_log *log);
 
 #endif

@@ -122,6 +122,21 @@ static void job_unlink(struct rg_conversation *c, struct rg_job *job)
   if (!c->head) active_remove(c);
 }
 
+/* What was delivered is bounded by `rate` and `pace`, and each of it is looked for in a log. */
+static void log_ending(const struct rg_job *job, enum rg_ending ending)
+{
+  const struct rg_conversation *c = job->conversation;
+  if (ending == RG_ENDING_DELIVERED && !job->own) {
+    rg_log_always(&c->account->gate->log, RG_LOG_INFO, "%s, %s %s: turn %" PRIu64 ": %s",
+                  c->account->name, c->group ? "group" : "user", c->id, job->ticket,
+                  rg_ending_word(ending));
+    return;
+  }
+  rg_delivery_say(c, job->own ? RG_LOG_DEBUG : RG_LOG_INFO, "turn %" PRIu64 ": %s%s%s", job->ticket,
+                  rg_ending_word(ending), job->stopped ? ", " : "",
+                  job->stopped ? job->stopped : "");
+}
+
 /* Takes the job out of its conversation and tells its result. */
 static void finish(struct rg_job *job)
 {
@@ -132,9 +147,7 @@ static void finish(struct rg_job *job)
   job_unlink(c, job);
   if (!job->judged) rg_job_judge(job); /* so that its result has a verdict */
   enum rg_ending ending = ending_of(job);
-  rg_delivery_say(c, job->own ? RG_LOG_DEBUG : RG_LOG_INFO, "turn %" PRIu64 ": %s%s%s", job->ticket,
-                  rg_ending_word(ending), job->stopped ? ", " : "",
-                  job->stopped ? job->stopped : "");
+  log_ending(job, ending);
   pthread_mutex_lock(&gate->mu);
   if (!job->own) gate->endings[ending]++;
   gate->waiting--;
