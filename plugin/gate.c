@@ -149,8 +149,11 @@ static void change_apply(void *arg)
   change->rc = RG_OK;
 }
 
-static void say_not_built(struct rg_gate *gate, const struct rg_config *config)
+static void say_lacks(struct rg_gate *gate, const struct rg_config *config)
 {
+  if (config->endpoint_count == 0)
+    rg_log_line(&gate->log, RG_LOG_WARN,
+                "the configuration has no endpoints: nothing can be received or sent");
   for (size_t i = 0; i < config->not_built.count; i++) {
     struct span key = config->not_built.items[i];
     rg_log_line(&gate->log, RG_LOG_WARN, "%.*s: not built in yet", (int)key.len, key.ptr);
@@ -167,7 +170,7 @@ static int32_t config_install(struct rg_gate *gate, struct rg_config *config, ch
   struct change change = { .gate = gate, .config = config, .rc = RG_ESYSTEM };
   ob_service_run(gate->service, change_apply, &change);
   if (change.rc == RG_OK) {
-    say_not_built(gate, config);
+    say_lacks(gate, config);
   } else {
     tell_why(why, cap, "out of memory");
   }

@@ -141,10 +141,29 @@ static bool is_text(struct span s)
   return span_utf8_fault(s) == s.len;
 }
 
+/* Whether a variable was meant and written as $NAME or as {NAME}, which YAML takes for a mapping. A
+ * text that is meant so is the default of a variable: ${NONE:-$NAME}. */
+static bool is_half_variable(const struct rg_yaml *node)
+{
+  if (node->kind == RG_YAML_MAP)
+    return node->count == 1 && node->first->kind == RG_YAML_SCALAR &&
+           is_identifier(node->first->text) && node->first->next->kind == RG_YAML_SCALAR &&
+           node->first->next->text.len == 0;
+  if (node->kind != RG_YAML_SCALAR || node->text.len < 3 || node->text.ptr[0] != '$') return false;
+  struct span name = { node->text.ptr + 1, node->text.len - 1 };
+  for (size_t i = 0; i < name.len; i++) {
+    if (name.ptr[i] >= 'a' && name.ptr[i] <= 'z') return false; /* rather a password */
+  }
+  return is_identifier(name);
+}
+
 /* The text of a scalar, expanded and kept in the arena of values. */
 static bool text_of(const struct value *v, const struct rg_yaml *node, struct span *ret)
 {
   const struct rg_reading *r = v->r;
+  if (r->expand && is_half_variable(node))
+    return fail_with(v, node, "a variable is written ${NAME}, with both the $ and the braces",
+                     "变量要写成 ${NAME}，$ 和花括号都不能少");
   if (node->kind != RG_YAML_SCALAR) return fail(v, node, nothing);
   struct buf b;
   buf_init(&b, RG_YAML_SCALAR_MAX);

@@ -230,6 +230,8 @@ static const struct {
   /* ${VAR} */
   { MAIN "    access_token: ${NOT_SET}\n", 4, 19, "NOT_SET", "not set" },
   { MAIN "    access_token: \"${TOKEN\"\n", 4, 19, "access_token", "without its }" },
+  { MAIN "    access_token: {TOKEN}\n", 4, 19, "access_token", "written ${NAME}" },
+  { MAIN "    access_token: $TOKEN\n", 4, 19, "access_token", "written ${NAME}" },
   { MAIN "    access_token: \"${}\"\n", 4, 19, "access_token", "a name" },
   { MAIN "    access_token: ${1A}\n", 4, 19, "access_token", "a name" },
   { MAIN "    access_token: ${A B}\n", 4, 19, "access_token", "a name" },

@@ -17,7 +17,7 @@ const words = {
     members: (n) => `${n} 人`, recalled: (who) => `${who} 撤回了一条消息`, quote: '回复', react: '表情回应', recall: '撤回',
     unseen: '普通客户端看不到这条消息', bot: '机器人', image: '图片', voice: '语音', video: '视频', file: '文件', forward: '聊天记录', dice: '骰子', rps: '猜拳', poke: '戳一戳', mface: '表情', contact: '名片', location: '位置',
     gone: '原消息不在这里了', card: '卡片', private_with: (who) => `${who} 与机器人的私聊`, stranger: '不是机器人的好友',
-    everyone: '全体成员', play: '播放', count_messages: (n) => `查看 ${n} 条转发消息`, nothing: '还没有消息，先说句话吧。',
+    everyone: '全体成员', play: '播放', count_messages: (n) => `查看 ${n} 条转发消息`, nothing: '还没有消息，先说句话吧，比如“帮助”。',
     cut: (n) => `只显示开头，共 ${n} 字节`, times: (n) => `×${n}`, too_long: '内容太大，页面不显示',
     // what the sandbox notes at a message (judge.c, cards.c); in English they are as it writes them
     dropped: '被静默丢弃', 'as a literal CQ code': '被当作文字发出的 CQ 码', 'nobody sees it': '已接受但无人可见', ignored: '被忽略的字段',
@@ -42,7 +42,7 @@ const words = {
     members: (n) => `${n} members`, recalled: (who) => `${who} recalled a message`, quote: 'Reply', react: 'React', recall: 'Recall',
     unseen: 'Ordinary clients do not show this message', bot: 'bot', image: 'Picture', voice: 'Voice', video: 'Video', file: 'File', forward: 'Chat history', dice: 'dice', rps: 'rock-paper-scissors', poke: 'poke', mface: 'sticker', contact: 'contact', location: 'location',
     gone: 'The original is not here any more', card: 'Card', private_with: (who) => `${who} and the bot`, stranger: 'not a friend of the bot',
-    everyone: 'everyone', play: 'Play', count_messages: (n) => `${n} forwarded message${n === 1 ? '' : 's'}`, nothing: 'Nothing here yet. Say something.',
+    everyone: 'everyone', play: 'Play', count_messages: (n) => `${n} forwarded message${n === 1 ? '' : 's'}`, nothing: 'Nothing here yet. Say something, for example “help”.',
     cut: (n) => `only the beginning of ${n} bytes`, times: (n) => `×${n}`, too_long: 'too large to show here',
   },
 };
