@@ -208,17 +208,23 @@ static void print_reply(const struct rg_job *job)
   buf_done(&json);
 }
 
+/* Each kind once, in the order of the first. */
+static void print_repairs(const struct schema_judgement *j)
+{
+  fputs("repairs:", stdout);
+  for (size_t i = 0; i < j->repair_count && i < SCHEMA_REPAIR_MAX; i++) {
+    size_t first = 0;
+    while (j->repairs[first].kind != j->repairs[i].kind) first++;
+    if (first == i) printf(" %s", schema_repair_word(j->repairs[i].kind));
+  }
+  fputc('\n', stdout);
+}
+
 static void print_verdict(const struct rg_job *job)
 {
   const struct schema_judgement *j = &job->judgement;
   printf("verdict: %s\n", job->has_verdict ? schema_verdict_word(j->verdict) : "not judged");
-  if (j->repair_count > 0) {
-    fputs("repairs:", stdout);
-    for (size_t i = 0; i < j->repair_count && i < SCHEMA_REPAIR_MAX; i++) {
-      printf(" %s", schema_repair_word(j->repairs[i].kind));
-    }
-    fputc('\n', stdout);
-  }
+  if (j->repair_count > 0) print_repairs(j);
   if (exit_of(job) == 0) {
     print_reply(job);
     if (job->document.ptr) printf("document: %.*s\n", (int)job->document.len, job->document.ptr);

@@ -19,6 +19,7 @@ Test(command, exit_codes_and_words)
     { "nothing", "", 64, "", "\"nothing\"" },
     { "check", SOUND, 0, "verdict: accept\nreply: {\"messages\":", "" },
     { "check", "ok: " SOUND, 0, "verdict: repair\nrepairs: prose_around\n", "" },
+    { "check", "```json\n" SOUND "\n```", 0, "verdict: repair\nrepairs: fence\n", "" },
     { "check", "{\"messages\":[{}]}", 1, "verdict: correct\ncode: missing\npath: $.messages[0]",
       "" },
     { "check", "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>", 2,
