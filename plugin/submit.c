@@ -313,6 +313,7 @@ int32_t rg_gate_take_up(struct rg_gate *gate, const struct rg_stored_turn *t, st
     .schema = { t->schema.ptr, t->schema.len },
   };
   struct rg_asked asked;
+  if (t->endpoint.len == 0) return RG_EARGUMENT; /* not "the only one": it had a name */
   int32_t rc = scene_set(gate, &turn, &scene);
   if (rc != RG_OK) return rc;
   if (rg_asked_unpack(t->asked, &asked)) scene.asked = &asked;

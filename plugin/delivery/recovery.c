@@ -11,7 +11,11 @@
 #include "plugin/delivery/step.h"
 #include "plugin/submit.h"
 
-enum { WHY_MAX = 512, RESULT_MAX = 16 * 1024 * 1024 };
+enum {
+  WHY_MAX = 512,
+  RESULT_MAX = 16 * 1024 * 1024,
+  PARAMS_ARENA_MAX = 64 * 1024 * 1024, /* the tree of RG_STORED_TURN_MAX bytes */
+};
 
 static const char died[] = "restart"; /* the reason of what an earlier process left open */
 
@@ -115,7 +119,7 @@ static void gather(void *ctx, const struct rg_stored_turn *t)
   struct arena *a = &g->arena;
   struct left *left = arena_zalloc(a, 1, sizeof *left);
   struct rg_stored_step *steps = arena_zalloc(a, t->step_count, sizeof *steps);
-  if (!left || (t->step_count > 0 && !steps)) return;
+  if (!left || (t->step_count > 0 && !steps) || a->failed) return;
   left->turn = *t;
   struct rg_stored_turn *copy = &left->turn;
   struct span *const texts[] = { &copy->endpoint,   &copy->group_id,  &copy->user_id,
@@ -130,6 +134,7 @@ static void gather(void *ctx, const struct rg_stored_turn *t)
     steps[i].message_id = arena_copy(a, steps[i].message_id);
   }
   copy->steps = steps;
+  if (a->failed) return; /* half a turn would be judged as what it is not */
   *g->end = left;
   g->end = &left->next;
 }
@@ -155,6 +160,19 @@ static int64_t now_ms(void)
   struct timespec t;
   clock_gettime(CLOCK_REALTIME, &t);
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Whether a step that is still to be sent makes a frame: the file may be damaged, or another's. */
+static bool is_sound(const struct rg_stored_step *s)
+{
+  struct arena arena;
+  struct schema_node *tree;
+  arena_init(&arena, PARAMS_ARENA_MAX);
+  bool sound = s->action.len > 0 &&
+               schema_tree_read(s->params, SCHEMA_DEPTH_EVENT, &arena, &tree, NULL) == SCHEMA_OK &&
+               tree->kind == SCHEMA_OBJECT;
+  arena_done(&arena);
+  return sound;
 }
 
 static bool plan_fill(struct rg_job *job, const struct rg_stored_turn *t)
@@ -201,6 +219,8 @@ static void place_fill(struct rg_job *job, const struct rg_stored_turn *t)
   job->unsure = s->state != RG_STORED_QUEUED;
   job->framed_ms = t->doubted ? t->at_ms : s->at_ms;
   if (!t->kept) rg_step_stop(job, died);
+  for (size_t i = job->step; !job->stopped && i < t->step_count; i++)
+    if (!is_sound(&t->steps[i])) rg_step_stop(job, "damaged");
   if (!job->stopped || !job->unsure) return;
   struct rg_part *part = &job->parts[job->step]; /* it is too late to find out */
   *part = (struct rg_part) { .state = RG_PART_UNSENT, .outcome = OB_UNKNOWN, .reason = died };
@@ -220,8 +240,7 @@ void rg_recovery_fill(struct rg_job *job, const struct rg_stored_turn *t)
   job->words = t->words;
   job->ticket = t->ticket;
   job->accepted_ms = t->at_ms;
-  int64_t age = now_ms() - t->at_ms;
-  if (age > RG_RECOVERY_AGE_MS) rg_step_stop(job, "expired");
+  if (t->at_ms < now_ms() - RG_RECOVERY_AGE_MS) rg_step_stop(job, "expired");
   if (!job->group->enabled && job->group->off_means == RG_OFF_MUTE) rg_step_stop(job, "off");
   if (t->step_count == 0) {
     /* a plan that is not here may have been lost with the machine's last seconds, and sent */

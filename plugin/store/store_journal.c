@@ -23,7 +23,8 @@ enum {
   NEAR = 64,       /* tickets before and behind one whose sends can be taken for each other's */
   /* the steps of one turn, and a table of them that doubles */
   STEPS_ARENA_MAX = 2 * RG_STORED_TURN_MAX + 64 * 1024 * 1024,
-  STEPS_MAX = 65536, /* of one turn; a reply's plan has fewer than its bytes */
+  NAME_MAX_BYTES = 4096, /* endpoints, actions and numbers have a line */
+  STEPS_MAX = 65536,     /* of one turn; a reply's plan has fewer than its bytes */
 };
 
 /* Bits of the column, and what stands behind them. */
@@ -170,6 +171,14 @@ static bool is_sound(struct rg_sqlite *s)
   return sound;
 }
 
+/* The highest ticket ever given, or -1. The table knows it too, in case somebody changed the other. */
+static int64_t last_ticket_of(struct rg_sqlite *s)
+{
+  return rg_sqlite_number(
+      s, "SELECT max(coalesce((SELECT max(ticket) FROM turn), 0), coalesce("
+         "(SELECT max(CAST(seq AS INTEGER)) FROM sqlite_sequence WHERE name = 'turn'), 0))");
+}
+
 enum rg_claim rg_sqlite_claim(struct rg_store *store, uint64_t *last_ticket, char *why, size_t cap)
 {
   struct rg_sqlite *s = of(store);
@@ -181,10 +190,9 @@ enum rg_claim rg_sqlite_claim(struct rg_store *store, uint64_t *last_ticket, cha
   if (fine && !is_sound(s))
     fine = rg_sqlite_say(s, "the file is damaged", "move it away; what it says is lost", why, cap);
   if (fine && before && !is_trusted(s) && !doubt_all(s)) fine = rg_sqlite_fail(s, why, cap);
-  int64_t last = fine ? rg_sqlite_number(s, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence"
-                                            " WHERE name = 'turn'")
-                      : -1;
-  if (fine && last < 0) fine = rg_sqlite_fail(s, why, cap);
+  int64_t last = fine ? last_ticket_of(s) : 0;
+  if (last < 0 || last > INT64_MAX / 2) /* more than a turn a nanosecond makes in a century */
+    fine = rg_sqlite_say(s, "the file is damaged", "move it away; what it says is lost", why, cap);
   if (fine) {
     *last_ticket = (uint64_t)last;
     trust(s, true);
@@ -205,6 +213,20 @@ static struct span blob(sqlite3_stmt *q, int i)
   return (struct span) { bytes ? bytes : "", bytes ? (size_t)sqlite3_column_bytes(q, i) : 0 };
 }
 
+/* What we never wrote is not read: a text that was not to be kept, a name that is no name. */
+static struct span text_kept(sqlite3_stmt *q, int i)
+{
+  struct span text = blob(q, i);
+  return text.len <= RG_STORED_TURN_MAX ? text : SPAN("");
+}
+
+static struct span name(sqlite3_stmt *q, int i)
+{
+  struct span text = rg_sqlite_text(q, i);
+  bool sound = text.len <= NAME_MAX_BYTES && span_utf8_fault(text) == text.len;
+  return sound ? text : SPAN("");
+}
+
 static enum rg_stored_state state_of(int64_t n)
 {
   return n >= 0 && n < RG_STORED_STATE_COUNT ? (enum rg_stored_state)n : RG_STORED_UNKNOWN;
@@ -218,16 +240,24 @@ static struct rg_stored_step step_read(sqlite3_stmt *q, struct arena *arena)
     .message = (size_t)sqlite3_column_int64(q, 1),
     .chars = (size_t)sqlite3_column_int64(q, 2),
     .card = sqlite3_column_int(q, 3) != 0,
-    .action = arena_copy(arena, rg_sqlite_text(q, 4)),
-    .params = arena_copy(arena, blob(q, 5)),
-    .card_text = arena_copy(arena, blob(q, 6)),
+    .action = arena_copy(arena, name(q, 4)),
+    .params = arena_copy(arena, text_kept(q, 5)),
+    .card_text = arena_copy(arena, text_kept(q, 6)),
     .state = state_of(sqlite3_column_int64(q, 7)),
     .at_ms = sqlite3_column_int64(q, 8),
-    .message_id = arena_copy(arena, rg_sqlite_text(q, 9)),
+    .message_id = arena_copy(arena, name(q, 9)),
   };
 }
 
-/* The steps of t, in the arena. */
+/* A turn of which no plan of ours can be read. */
+static void steps_none(struct rg_stored_turn *t)
+{
+  t->steps = NULL;
+  t->step_count = 0;
+  t->kept = false;
+}
+
+/* The steps of t, in the arena. Those that have no room, or are too many, are none of ours. */
 static bool steps_read(struct rg_sqlite *s, struct rg_stored_turn *t, struct arena *arena,
                        char *why, size_t cap)
 {
@@ -236,7 +266,7 @@ static bool steps_read(struct rg_sqlite *s, struct rg_stored_turn *t, struct are
   size_t count = 0, room = 0;
   int rc = sqlite3_bind_int64(q, 1, (int64_t)t->ticket);
   if (rc == SQLITE_OK)
-    while ((rc = sqlite3_step(q)) == SQLITE_ROW && count < STEPS_MAX) {
+    while ((rc = sqlite3_step(q)) == SQLITE_ROW && count < STEPS_MAX && !arena->failed) {
       if (count == room) {
         room = room > 0 ? 2 * room : 8;
         struct rg_stored_step *grown = arena_zalloc(arena, room, sizeof *grown);
@@ -246,11 +276,12 @@ static bool steps_read(struct rg_sqlite *s, struct rg_stored_turn *t, struct are
       }
       steps[count++] = step_read(q, arena);
     }
-  bool fine = rc == SQLITE_DONE && !arena->failed;
+  bool fine = rc == SQLITE_DONE || rc == SQLITE_ROW;
   if (!fine) rg_sqlite_fail(s, why, cap);
   sqlite3_reset(q);
   t->steps = steps;
   t->step_count = count;
+  if (rc == SQLITE_ROW || arena->failed) steps_none(t);
   return fine;
 }
 
@@ -268,21 +299,23 @@ bool rg_sqlite_turn_each(struct rg_store *store, rg_stored_turn_fn *each, void *
     struct rg_stored_turn t = {
       .ticket = (uint64_t)sqlite3_column_int64(q, 0),
       .at_ms = sqlite3_column_int64(q, 1),
-      .endpoint = rg_sqlite_text(q, 2),
-      .group_id = rg_sqlite_text(q, 3),
-      .user_id = rg_sqlite_text(q, 4),
-      .message_id = rg_sqlite_text(q, 5),
-      .sender_id = rg_sqlite_text(q, 6),
+      .endpoint = name(q, 2),
+      .group_id = name(q, 3),
+      .user_id = name(q, 4),
+      .message_id = name(q, 5),
+      .sender_id = name(q, 6),
       .kind = (int32_t)sqlite3_column_int64(q, 7),
       .foreign = (sqlite3_column_int(q, 8) & ORIGIN_FOREIGN) != 0,
       .words = (sqlite3_column_int(q, 8) & ORIGIN_WORDS) != 0,
       .asked = (uint32_t)(sqlite3_column_int64(q, 8) / ORIGIN_ASKED % ASKED_LIMIT),
-      .notice = rg_sqlite_text(q, 9),
+      .notice = name(q, 9),
       .kept = sqlite3_column_int(q, 10) != 0,
       .doubted = sqlite3_column_int(q, 11) != 0,
-      .text = blob(q, 12),
-      .schema = blob(q, 13),
+      .text = text_kept(q, 12),
+      .schema = text_kept(q, 13),
     };
+    /* a part of it is not the whole: what is to be kept was never longer */
+    t.kept = t.kept && t.text.len == blob(q, 12).len && t.schema.len == blob(q, 13).len;
     arena_reset(&arena);
     fine = steps_read(s, &t, &arena, why, cap);
     if (fine) each(ctx, &t);

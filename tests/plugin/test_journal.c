@@ -28,6 +28,34 @@ Test(journal, tickets_are_never_given_twice)
   stage_close(&s);
 }
 
+Test(journal, a_ticket_is_not_given_again_where_the_count_was_lost)
+{
+  static const struct {
+    const char *sql;
+    bool fine;
+  } rows[] = {
+    { "DELETE FROM sqlite_sequence", true },
+    { "UPDATE sqlite_sequence SET seq = 0", true },
+    { "UPDATE sqlite_sequence SET seq = 9223372036854775807", false },
+    { "UPDATE sqlite_sequence SET seq = 'x'", true },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct stage s;
+    char why[2048] = "";
+    stage_prepare(&s);
+    gate_start(&s, FAST);
+    stage_ready(&s);
+    uint64_t first = stage_submit(&s, "123", REPLY(TEXT("one")));
+    cr_expect(keeper_result_of(s.keeper, first, LONG_MS) != NULL);
+    rg_gate_close(s.gate);
+    sql(&s, rows[i].sql);
+    int32_t rc = gate_try(&s, FAST, why, sizeof why);
+    cr_expect_eq(rc, rows[i].fine ? RG_OK : RG_ESYSTEM, "%s: %d, %s", rows[i].sql, rc, why);
+    if (rc == RG_OK) cr_expect_gt(stage_submit(&s, "123", REPLY(TEXT("two"))), first);
+    stage_close(&s);
+  }
+}
+
 static bool file_has(const char *path, const char *what)
 {
   static char bytes[1 << 20];

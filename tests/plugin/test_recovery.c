@@ -300,6 +300,62 @@ static const struct left rows[] = {
     "\"code\":\"tool_call\"",
     1,
     "sorry" },
+  { "a plan that is no JSON",
+    NULL,
+    { { "{\"group_id\":123", NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"damaged\"",
+    0,
+    NULL },
+  { "a plan that is no object",
+    NULL,
+    { { "[1]", NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"damaged\"",
+    0,
+    NULL },
+  { "a plan with more behind it",
+    NULL,
+    { { SEND("one") ",\"echo\":1", NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"damaged\"",
+    0,
+    NULL },
+  { "a plan that is not in UTF-8",
+    NULL,
+    { { SEND("\xff"), NULL, RG_STORED_QUEUED, false } },
+    "",
+    0,
+    false,
+    false,
+    false,
+    NULL,
+    NULL,
+    "\"failed\"",
+    "\"reason\":\"damaged\"",
+    0,
+    NULL },
   { "a card that was accepted and shows",
     NULL,
     { { CARD, "5", RG_STORED_ANSWERED, true } },
@@ -501,6 +557,37 @@ Test(recovery, reads_a_text_as_it_was_asked_for)
     if (changes[i].call && bot_called(s.bot, 1, LONG_MS))
       cr_expect(strstr(s.bot->calls[0].params, changes[i].call), "%s: %s", changes[i].label,
                 s.bot->calls[0].params);
+    stage_close(&s);
+  }
+}
+
+Test(recovery, what_is_too_large_to_be_ours_is_not_sent)
+{
+  static const char *const others[] = {
+    "UPDATE turn SET text = zeroblob(5000000)",
+    "UPDATE turn SET schema = zeroblob(5000000)",
+    "UPDATE turn SET endpoint = hex(zeroblob(5000))",
+    "UPDATE turn SET kind = 99",
+    "UPDATE turn SET group_id = ''",
+    "UPDATE turn SET schema = x'7b'",
+    "UPDATE turn SET text = x'ff'",
+    "INSERT INTO step WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c LIMIT 70000)"
+    " SELECT 41, n, 0, 0, 0, 0, 'send_group_msg', x'7b7d', x'', 0, 0, '' FROM c",
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    struct stage s;
+    struct left row = { .text = REPLY(TEXT("one")), .history = "" };
+    stage_prepare(&s);
+    left_put(&s, &row);
+    sql(&s, others[i]);
+    gate_start(&s, QUICK "    failure_notice: \"off\"\n");
+    const char *result = keeper_result_of(s.keeper, 41, LONG_MS);
+    cr_expect(result && (strstr(result, "\"failed\"") || strstr(result, "\"blocked\"")), "%s: %s",
+              others[i], result);
+    cr_expect_eq(bot_count(s.bot), 0, "%s", others[i]);
+    rg_gate_close(s.gate);
+    cr_expect_eq(number(&s, "SELECT count(*) FROM turn WHERE result IS NULL"), 0, "%s", others[i]);
+    s.gate = NULL;
     stage_close(&s);
   }
 }
