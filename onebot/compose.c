@@ -138,9 +138,8 @@ static void begin_send(struct ob_compose *c)
 static void add_text(struct ob_compose *c, struct span text)
 {
   BEGIN(c, ",{\"type\":\"text\",\"data\":{\"text\":");
-  schema_write_string(&c->w, text);
+  c->chars += schema_write_string(&c->w, text);
   PUT(&c->out, "}}");
-  c->chars += span_chars(text);
   if (c->watch) {
     c->texts++;
     buf_add(&c->words, text);

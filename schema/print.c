@@ -97,55 +97,45 @@ void schema_write_array_end(struct schema_writer *w)
   close_container(w, ']');
 }
 
-/* The letter behind the backslash of each byte that has to be escaped. */
-static const char letters[256] = {
-  ['"'] = '"',  ['\\'] = '\\', [0x08] = 'b', ['\t'] = 't', ['\n'] = 'n', [0x0B] = 'u', [0x0C] = 'f',
-  ['\r'] = 'r', [0x00] = 'u',  [0x01] = 'u', [0x02] = 'u', [0x03] = 'u', [0x04] = 'u', [0x05] = 'u',
-  [0x06] = 'u', [0x07] = 'u',  [0x0E] = 'u', [0x0F] = 'u', [0x10] = 'u', [0x11] = 'u', [0x12] = 'u',
-  [0x13] = 'u', [0x14] = 'u',  [0x15] = 'u', [0x16] = 'u', [0x17] = 'u', [0x18] = 'u', [0x19] = 'u',
-  [0x1A] = 'u', [0x1B] = 'u',  [0x1C] = 'u', [0x1D] = 'u', [0x1E] = 'u', [0x1F] = 'u',
-};
-
-/* Writes the escape of c, which needs one, and returns the byte behind it. */
-static inline char *put_escape(char *to, unsigned char c)
+/* Room for n bytes and for what scan_print may write behind them; *retslack: the latter is there. */
+static bool reserve(struct buf *out, size_t n, bool *retslack)
 {
-  static const char digits[] = "0123456789abcdef";
-  to[0] = '\\';
-  to[1] = letters[c];
-  if (SCAN_USUAL(to[1] != 'u')) return to + 2;
-  to[2] = to[3] = '0', to[4] = digits[c >> 4], to[5] = digits[c & 0xF];
-  return to + ESCAPE_MAX;
+  *retslack = out->max > n && out->max - n > out->len + SCAN_PRINT_SLACK;
+  return buf_reserve(out, *retslack ? n + SCAN_PRINT_SLACK : n);
 }
 
-static void put_quoted(struct buf *out, struct span s)
+/* A text that is longer than keys and names, or not plain. */
+static size_t put_text(struct buf *out, const char *p, const char *end)
 {
-  const char *p = s.len ? s.ptr : "", *end = p + s.len;
-  if (!buf_reserve(out, s.len + 2)) return;
-  char *to = out->ptr + out->len;
-  if (s.len <= 16 && copy_plain(to + 1, p, s.len)) {
-    to[0] = to[s.len + 1] = '"';
-    to[s.len + 2] = '\0';
-    out->len += s.len + 2;
-    return;
-  }
-  *to++ = '"';
+  struct scan_print to = { .chars = 0 };
+  bool slack;
+  if (!reserve(out, (size_t)(end - p) + 2, &slack)) return 0;
+  out->ptr[out->len++] = '"';
   for (;;) {
-    const char *plain = p;
-    p = scan_copy_printable(p, end, to);
-    to += p - plain;
+    size_t need = (size_t)(end - p) + 2 + (slack ? SCAN_PRINT_SLACK : 0); /* quote and NUL */
+    to.out = out->ptr + out->len;
+    to.spare = out->cap - out->len - need;
+    p = slack ? scan_print(p, end, &to) : scan_print_portable(p, end, &to);
+    out->len = (size_t)(to.out - out->ptr);
     if (p == end) break;
-    /* room for this escape, the rest of the content, the quote and the NUL */
-    size_t need = ESCAPE_MAX + (size_t)(end - p) + 1;
-    if (!SCAN_USUAL(need <= (size_t)(out->ptr + out->cap - to))) {
-      out->len = (size_t)(to - out->ptr);
-      if (!buf_reserve(out, need)) return;
-      to = out->ptr + out->len;
-    }
-    to = put_escape(to, (unsigned char)*p++);
+    if (!reserve(out, ESCAPE_MAX + (size_t)(end - p) + 1, &slack)) return 0;
   }
-  *to++ = '"';
-  *to = '\0';
-  out->len = (size_t)(to - out->ptr);
+  out->ptr[out->len++] = '"';
+  out->ptr[out->len] = '\0';
+  return to.chars;
+}
+
+/* Returns the number of characters in s. */
+static size_t put_quoted(struct buf *out, struct span s)
+{
+  const char *p = s.len ? s.ptr : "";
+  if (s.len > 16 || !buf_reserve(out, s.len + 2)) return put_text(out, p, p + s.len);
+  char *to = out->ptr + out->len;
+  if (!copy_plain(to + 1, p, s.len)) return put_text(out, p, p + s.len);
+  to[0] = to[s.len + 1] = '"';
+  to[s.len + 2] = '\0';
+  out->len += s.len + 2;
+  return s.len; /* it is ASCII */
 }
 
 void schema_write_key(struct schema_writer *w, struct span key)
@@ -156,10 +146,10 @@ void schema_write_key(struct schema_writer *w, struct span key)
   w->comma = false;
 }
 
-void schema_write_string(struct schema_writer *w, struct span s)
+size_t schema_write_string(struct schema_writer *w, struct span s)
 {
   begin_value(w);
-  put_quoted(w->out, s);
+  return put_quoted(w->out, s);
 }
 
 void schema_write_raw(struct schema_writer *w, struct span json)

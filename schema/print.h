@@ -17,7 +17,8 @@ void schema_write_object_end(struct schema_writer *w);
 void schema_write_array(struct schema_writer *w);
 void schema_write_array_end(struct schema_writer *w);
 void schema_write_key(struct schema_writer *w, struct span key);
-void schema_write_string(struct schema_writer *w, struct span s);
+/* Returns the number of Unicode characters in s; 0 where out has failed. */
+size_t schema_write_string(struct schema_writer *w, struct span s);
 /* Bytes that already are JSON (a number, a raw value). */
 void schema_write_raw(struct schema_writer *w, struct span json);
 void schema_write_bool(struct schema_writer *w, bool b);

@@ -275,6 +275,154 @@ static const char *copy_string(const char *p, const char *end, char *out, bool *
 
 #endif
 
+/* ---- printed ---- */
+
+/* The letter behind the backslash of each byte that has to be escaped. */
+static const char letters[256] = {
+  ['"'] = '"',  ['\\'] = '\\', [0x08] = 'b', ['\t'] = 't', ['\n'] = 'n', [0x0B] = 'u', [0x0C] = 'f',
+  ['\r'] = 'r', [0x00] = 'u',  [0x01] = 'u', [0x02] = 'u', [0x03] = 'u', [0x04] = 'u', [0x05] = 'u',
+  [0x06] = 'u', [0x07] = 'u',  [0x0E] = 'u', [0x0F] = 'u', [0x10] = 'u', [0x11] = 'u', [0x12] = 'u',
+  [0x13] = 'u', [0x14] = 'u',  [0x15] = 'u', [0x16] = 'u', [0x17] = 'u', [0x18] = 'u', [0x19] = 'u',
+  [0x1A] = 'u', [0x1B] = 'u',  [0x1C] = 'u', [0x1D] = 'u', [0x1E] = 'u', [0x1F] = 'u',
+};
+
+/* Prints the byte at p, which has to be escaped. False: there is no room to spare. */
+static inline bool print_escape(struct scan_print *to, unsigned char c)
+{
+  enum { SHORT = 2, UNIT = 6 };
+  static const char digits[] = "0123456789abcdef";
+  char letter = letters[c];
+  size_t n = SCAN_USUAL(letter != 'u') ? SHORT : UNIT;
+  if (!SCAN_USUAL(to->spare >= n - 1)) return false;
+  to->out[0] = '\\';
+  to->out[1] = letter;
+  if (n == UNIT) {
+    to->out[2] = to->out[3] = '0';
+    to->out[4] = digits[c >> 4];
+    to->out[5] = digits[c & 0xF];
+  }
+  to->out += n;
+  to->spare -= n - 1;
+  return true;
+}
+
+/* Whether one of eight bytes is a stop. */
+static bool has_stop(uint64_t eight)
+{
+  const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
+  uint64_t quote = eight ^ ones * '"', backslash = eight ^ ones * '\\';
+  return (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) |
+          ((eight - ones * 0x20) & ~eight)) &
+         tops;
+}
+
+const char *scan_print_portable(const char *p, const char *end, struct scan_print *to)
+{
+  const char *begin = p;
+  while (p < end) {
+    uint64_t eight;
+    if (end - p >= 8 && (memcpy(&eight, p, 8), !has_stop(eight))) {
+      memcpy(to->out, &eight, 8);
+      to->out += 8;
+      p += 8;
+    } else if (!is_stop((unsigned char)*p)) {
+      *to->out++ = *p++;
+    } else if (print_escape(to, (unsigned char)*p)) {
+      p++;
+    } else {
+      break;
+    }
+  }
+  to->chars += span_chars((struct span) { begin, (size_t)(p - begin) });
+  return p;
+}
+
+#ifdef SCHEMA_SSE2
+
+const char *scan_print_sse2(const char *p, const char *end, struct scan_print *to)
+{
+  enum { WIDTH = 16 };
+  const char *begin = p;
+  while (end - p >= WIDTH) {
+    scan_bytes16 v;
+    memcpy(&v, p, sizeof v);
+    memcpy(to->out, &v, sizeof v);
+    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
+    size_t n = stop ? (size_t)__builtin_ctz(stop) : WIDTH;
+    p += n;
+    to->out += n;
+    if (!stop) continue;
+    if (!print_escape(to, (unsigned char)*p)) break;
+    p++;
+  }
+  to->chars += span_chars((struct span) { begin, (size_t)(p - begin) });
+  return end - p < WIDTH ? scan_print_portable(p, end, to) : p;
+}
+
+struct looked {
+  uint32_t stops,
+      inner; /* bytes to be escaped, and bytes that begin no character: a bit for each */
+};
+
+__attribute__((target("avx2"))) static inline struct looked look_to_print(__m256i v)
+{
+  __m256i marks = _mm256_or_si256(_mm256_cmpeq_epi8(v, _mm256_set1_epi8('"')),
+                                  _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\')));
+  __m256i controls = _mm256_cmpeq_epi8(_mm256_min_epu8(v, _mm256_set1_epi8(0x1F)), v);
+  return (struct looked) {
+    (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(marks, controls)),
+    (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(_mm256_set1_epi8((char)0xC0), v)),
+  };
+}
+
+/* The last bytes are read and written together with those before them, which stay in out as they are:
+ * to look at them one by one, or by their number, would be mispredicted at the end of most texts. */
+__attribute__((target("avx2"))) const char *scan_print_avx2(const char *p, const char *end,
+                                                            struct scan_print *to)
+{
+  enum { WIDTH = 32 };
+  static const char masks[] = "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                              "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"
+                              "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF";
+  if (end - p < WIDTH) return scan_print_sse2(p, end, to);
+  const char *begin = p;
+  size_t inner = 0;
+  while (p < end) {
+    size_t left = (size_t)(end - p), seen = SCAN_USUAL(left >= WIDTH) ? 0 : WIDTH - left;
+    __m256i v = _mm256_loadu_si256((const __m256i *)(p - seen)), copy = v;
+    __m256i *out = (__m256i *)(to->out - seen);
+    if (!SCAN_USUAL(seen == 0))
+      copy = _mm256_blendv_epi8(_mm256_loadu_si256(out), v,
+                                _mm256_loadu_si256((const __m256i *)(masks + WIDTH - seen)));
+    _mm256_storeu_si256(out, copy);
+    struct looked is = look_to_print(v);
+    uint32_t stops = is.stops >> seen, tails = is.inner >> seen;
+    size_t n = stops ? (size_t)__builtin_ctz(stops) : WIDTH - seen;
+    inner += (size_t)__builtin_popcount(stops ? tails & ((stops & -stops) - 1) : tails);
+    p += n;
+    to->out += n;
+    if (SCAN_USUAL(!stops)) continue;
+    if (!print_escape(to, (unsigned char)*p)) break;
+    p++;
+  }
+  to->chars += (size_t)(p - begin) - inner;
+  return p;
+}
+
+const char *scan_print(const char *p, const char *end, struct scan_print *to)
+{
+  return __builtin_cpu_supports("avx2") ? scan_print_avx2(p, end, to) : scan_print_sse2(p, end, to);
+}
+
+#else
+
+const char *scan_print(const char *p, const char *end, struct scan_print *to)
+{
+  return scan_print_portable(p, end, to);
+}
+
+#endif
+
 const char *scan_more_space(const char *p, const char *end)
 {
   while (p < end && scan_is_space(*p)) {

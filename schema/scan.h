@@ -1,7 +1,7 @@
 /* scan: how the bytes of a JSON text are passed over: white space, and the content of strings with
- * their UTF-8 checked and their escapes decoded. By 32 or 16 bytes at a time where the machine has
+ * their UTF-8 checked and their escapes decoded, and how they are printed. By 32 or 16 bytes at a time where the machine has
  * AVX2 or SSE2, else by 8; define SCHEMA_PORTABLE for the last alone. All give the same, which a
- * test holds them to. Private to json.c and quick.c. */
+ * test holds them to. Private to what reads and prints. */
 #ifndef SCHEMA_SCAN_H
 #define SCHEMA_SCAN_H
 
@@ -56,31 +56,23 @@ const char *scan_decode(const char *begin, const char *p, const char *end, struc
  * is cut off, or is half of a surrogate pair. */
 const char *scan_escape(const char *p, const char *end, uint32_t *ret);
 
-/* Copies what JSON need not escape in a string to out, which has room for all up to end. Returns the
- * first byte that has to be escaped, or end. */
-static inline const char *scan_copy_printable(const char *p, const char *end, char *out)
-{
-#ifdef SCHEMA_SSE2
-  enum { WIDTH = 16 };
-  bool wide = end - p >= WIDTH;
-  scan_bytes16 v;
-  for (; end - p >= WIDTH; p += WIDTH, out += WIDTH) {
-    memcpy(&v, p, sizeof v);
-    memcpy(out, &v, sizeof v);
-    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
-    if (stop) return p + __builtin_ctz(stop);
-  }
-  if (wide) { /* the rest with bytes that have been copied already */
-    size_t seen = WIDTH - (size_t)(end - p);
-    memcpy(&v, p - seen, sizeof v);
-    memcpy(out - seen, &v, sizeof v);
-    uint32_t stop = scan_mask16((v == '"') | (v == '\\') | (v < 0x20));
-    return stop ? p - seen + __builtin_ctz(stop) : end;
-  }
-#endif
-  for (; p < end && (unsigned char)*p >= 0x20 && *p != '"' && *p != '\\'; p++) *out++ = *p;
-  return p;
-}
+enum { SCAN_PRINT_SLACK = 32 }; /* what scan_print may write behind its text: the rest of a block */
+
+/* Where a text is printed to. out has room for what is left of the text as it is, for spare bytes
+ * more that escapes may take, and for SCAN_PRINT_SLACK. */
+struct scan_print {
+  char *out; /* behind what is printed */
+  size_t spare;
+  size_t chars; /* grows by the characters that are printed */
+};
+
+/* Prints a text up to end as the content of a JSON string. Returns end, or the first byte whose
+ * escape takes more than is to spare. */
+const char *scan_print(const char *p, const char *end, struct scan_print *to);
+/* The ways to do it. The portable one needs no slack. */
+const char *scan_print_portable(const char *p, const char *end, struct scan_print *to);
+const char *scan_print_sse2(const char *p, const char *end, struct scan_print *to);
+const char *scan_print_avx2(const char *p, const char *end, struct scan_print *to);
 
 static inline bool scan_is_space(char c)
 {

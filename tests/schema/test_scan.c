@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "schema/scan.h"
@@ -116,6 +117,62 @@ static const char *in_line(const char *p, const char *end, bool *controls)
   return scan_string(p, end, controls);
 }
 
+/* The same by the definition, a byte at a time: what is printed, up to an escape that spare has no
+ * room for. Returns how much of the text it is. */
+static size_t print_plainly(struct span text, size_t spare, char *out, size_t *retlen)
+{
+  size_t len = 0, i = 0;
+  for (; i < text.len; i++) {
+    unsigned char c = (unsigned char)text.ptr[i];
+    const char *letter = c == '"' || c == '\\' ? text.ptr + i : NULL;
+    static const char *const pairs[] = { "\bb", "\ff", "\nn", "\rr", "\tt" };
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
+      if (pairs[k][0] == text.ptr[i]) letter = pairs[k] + 1;
+    size_t more = c >= 0x20 && !letter ? 0 : letter ? 1 : 5;
+    if (more > spare) break;
+    spare -= more;
+    if (more == 0) out[len++] = text.ptr[i];
+    if (more == 1) out[len++] = '\\', out[len++] = *letter;
+    if (more == 5) len += (size_t)sprintf(out + len, "\\u%04x", c);
+  }
+  *retlen = len;
+  return i;
+}
+
+typedef const char *print_function(const char *p, const char *end, struct scan_print *to);
+
+static void expect_printed(print_function *print, size_t slack, const char *name)
+{
+  uint64_t state = 2;
+  size_t wrong = 0;
+  for (int round = 0; round < ROUNDS / 4; round++) {
+    char made[LONGEST + 32], wanted[6 * (LONGEST + 32) + 1];
+    size_t len = make_text(&state, made), wanted_len, spare = next_random(&state) % 40;
+    if (round % 4 == 0)
+      for (size_t i = 0; i < len; i += 1 + next_random(&state) % 20)
+        made[i] = "\n\t\"\\\x0c\x1f"[next_random(&state) % 6];
+    char *text = malloc(len ? len : 1), *out = malloc(len + spare + slack + 1); /* exact */
+    cr_assert(text && out);
+    memcpy(text, made, len);
+    struct scan_print to = { .out = out, .spare = spare, .chars = 0 };
+    size_t printed = print_plainly((struct span) { text, len }, spare, wanted, &wanted_len);
+    size_t got = (size_t)(print(text, text + len, &to) - text);
+    wrong += got != printed || (size_t)(to.out - out) != wanted_len ||
+             memcmp(out, wanted, wanted_len) != 0 ||
+             to.chars != span_chars((struct span) { text, got }) ||
+             to.spare != spare - (wanted_len - got);
+    free(text);
+    free(out);
+  }
+  cr_expect_eq(wrong, 0, "%s: %zu", name, wrong);
+}
+
+Test(scan, prints_portably_as_by_the_definition)
+{
+  expect_printed(scan_print_portable, 0, "portable");
+  expect_printed(scan_print, SCAN_PRINT_SLACK, "the best");
+}
+
 Test(scan, portable_as_by_the_definition)
 {
   expect_same(scan_string_portable, "portable");
@@ -135,6 +192,12 @@ Test(scan, sse2_as_by_the_definition)
 Test(scan, avx2_as_by_the_definition)
 {
   if (__builtin_cpu_supports("avx2")) expect_same(scan_string_avx2, "AVX2");
+}
+
+Test(scan, prints_by_blocks_as_by_the_definition)
+{
+  expect_printed(scan_print_sse2, SCAN_PRINT_SLACK, "SSE2");
+  if (__builtin_cpu_supports("avx2")) expect_printed(scan_print_avx2, SCAN_PRINT_SLACK, "AVX2");
 }
 #endif
 
