@@ -760,12 +760,7 @@ static void open_line(struct state *st, struct span line)
 /* Both ends without anything that only leaves room. */
 static struct span trim(struct span s)
 {
-  while (s.len) {
-    uint32_t code_point;
-    size_t n = utf8_decode(s.ptr, s.len, &code_point);
-    if (!span_is_blank((struct span) { s.ptr, n })) break;
-    s = behind(s, n);
-  }
+  s = behind(s, span_blank_run(s));
   while (s.len) {
     size_t n = 1; /* back to where the last character begins */
     while (n < 4 && n < s.len && ((unsigned char)s.ptr[s.len - n] & 0xC0) == 0x80) n++;

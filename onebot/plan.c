@@ -85,23 +85,13 @@ static enum schema_code mention(struct planner *p, const struct schema_segment *
 /* Appends text with every run of white space as one space, none at the ends. */
 static void add_line(struct buf *out, struct span text)
 {
-  bool gap = false, begun = false;
-  for (size_t i = 0; i < text.len;) {
-    size_t begin = i, n = 0;
-    uint32_t code_point;
-    while (i < text.len) { /* what is no white space goes in one piece */
-      n = utf8_decode(text.ptr + i, text.len - i, &code_point);
-      if (span_is_blank((struct span) { text.ptr + i, n })) break;
-      i += n;
-      n = 0;
-    }
-    if (i > begin) {
-      if (gap && begun) buf_add_char(out, ' ');
-      buf_add(out, (struct span) { text.ptr + begin, i - begin });
-      begun = true;
-    }
-    gap = n > 0;
-    i += n;
+  size_t i = span_blank_run(text);
+  while (i < text.len) {
+    struct span rest = { text.ptr + i, text.len - i }, word = { rest.ptr, span_word_run(rest) };
+    buf_add(out, word);
+    rest.ptr += word.len, rest.len -= word.len;
+    i += word.len + span_blank_run(rest);
+    if (i < text.len) buf_add_char(out, ' ');
   }
 }
 
@@ -138,27 +128,27 @@ static void keyboard(struct planner *p, const struct schema_segment *segment)
 
 /* ---- media ---- */
 
-static bool media(struct planner *p, const struct schema_segment *segment, const char *type,
+#define HEAD(type) SPAN_INIT("{\"type\":\"" type "\",\"data\":{\"file\":")
+static const struct span image_head = HEAD("image"), record_head = HEAD("record"),
+                         video_head = HEAD("video"), file_head = HEAD("file");
+#undef HEAD
+
+/* head: how the segment is printed up to its file. */
+static bool media(struct planner *p, const struct schema_segment *segment, struct span head,
                   bool alone)
 {
   struct ob_mediaref ref;
-  bool video = segment->type == SCHEMA_VIDEO;
+  bool video = segment->type == SCHEMA_VIDEO, named = head.ptr == file_head.ptr;
   if (!ob_mediaref_read(p->profile, segment->media_kind, segment->text, video, p->arena, &ref))
     return false;
   struct schema_writer *w = ob_compose_open(p->c, alone);
-  schema_write_object(w);
-  schema_write_pair(w, "type", span_of(type));
-  schema_write_key(w, SPAN("data"));
-  schema_write_object(w);
-  schema_write_key(w, SPAN("file"));
+  schema_write_raw(w, head);
   ob_mediaref_print(&ref, w->out);
-  w->comma = true;
-  if (strcmp(type, "file") == 0) {
+  if (named) {
     struct span name = ob_mediaref_name(segment->media_kind, segment->text, p->arena);
     if (name.len) schema_write_pair(w, "name", name);
   }
-  schema_write_object_end(w);
-  schema_write_object_end(w);
+  buf_add(w->out, SPAN("}}"));
   ob_compose_close(p->c);
   return true;
 }
@@ -210,7 +200,7 @@ static void file_words(struct planner *p, const struct schema_segment *segment)
 
 static bool file_native(struct planner *p, const struct schema_segment *segment)
 {
-  if (p->profile->file == OB_FILE_SEGMENT) return media(p, segment, "file", true);
+  if (p->profile->file == OB_FILE_SEGMENT) return media(p, segment, file_head, true);
   return p->profile->file == OB_FILE_UPLOAD && upload(p, segment);
 }
 
@@ -227,7 +217,7 @@ static void file(struct planner *p, const struct schema_segment *segment)
 static void audio(struct planner *p, const struct schema_segment *segment)
 {
   if (segment->as_file && file_native(p, segment)) return;
-  if (!media(p, segment, "record", true)) notice(p, SCHEMA_AUDIO);
+  if (!media(p, segment, record_head, true)) notice(p, SCHEMA_AUDIO);
 }
 
 static void chance(struct planner *p, const struct schema_segment *segment)
@@ -273,11 +263,11 @@ static enum schema_code plan_segment(struct planner *p, const struct schema_segm
   case SCHEMA_MARKDOWN: ob_compose_block(p->c, ob_markdown_text(segment->text, p->arena)); break;
   case SCHEMA_KEYBOARD: keyboard(p, segment); break;
   case SCHEMA_IMAGE:
-    if (!media(p, segment, "image", false)) notice(p, SCHEMA_IMAGE);
+    if (!media(p, segment, image_head, false)) notice(p, SCHEMA_IMAGE);
     break;
   case SCHEMA_AUDIO: audio(p, segment); break;
   case SCHEMA_VIDEO:
-    if (!media(p, segment, "video", true)) notice(p, SCHEMA_VIDEO);
+    if (!media(p, segment, video_head, true)) notice(p, SCHEMA_VIDEO);
     break;
   case SCHEMA_FILE: file(p, segment); break;
   case SCHEMA_SHARE: share(p, segment); break;

@@ -56,19 +56,41 @@ static bool is_blank(uint32_t code_point)
   return false;
 }
 
+/* The bytes that characters which show nothing begin with. */
+static const unsigned char may_begin_blank[256] = {
+  ['\t'] = 1, ['\n'] = 1, ['\v'] = 1, ['\f'] = 1, ['\r'] = 1, [' '] = 1,
+  [0xC2] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
+};
+
+/* The length of the character at p if it shows nothing, else 0. */
+static size_t blank_length(const char *p, size_t left)
+{
+  uint32_t code_point;
+  if (!may_begin_blank[(unsigned char)*p]) return 0;
+  size_t n = utf8_decode(p, left, &code_point);
+  return is_blank(code_point) ? n : 0;
+}
+
 bool span_is_blank(struct span utf8)
 {
-  static const unsigned char may_begin_one[256] = {
-    ['\t'] = 1, ['\n'] = 1, ['\v'] = 1, ['\f'] = 1, ['\r'] = 1, [' '] = 1,
-    [0xC2] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
-  };
-  for (size_t i = 0; i < utf8.len;) {
-    uint32_t code_point;
-    if (!may_begin_one[(unsigned char)utf8.ptr[i]]) return false;
-    i += utf8_decode(utf8.ptr + i, utf8.len - i, &code_point);
-    if (!is_blank(code_point)) return false;
+  return span_blank_run(utf8) == utf8.len;
+}
+
+size_t span_blank_run(struct span utf8)
+{
+  size_t i = 0;
+  for (size_t n; i < utf8.len; i += n) {
+    n = blank_length(utf8.ptr + i, utf8.len - i);
+    if (n == 0) break;
   }
-  return true;
+  return i;
+}
+
+size_t span_word_run(struct span utf8)
+{
+  size_t i = 0;
+  while (i < utf8.len && blank_length(utf8.ptr + i, utf8.len - i) == 0) i++;
+  return i;
 }
 
 size_t span_find(struct span s, struct span needle)
@@ -212,17 +234,6 @@ size_t utf8_encode(uint32_t code_point, char out[4])
 /* ---- buf ---- */
 
 enum { BUF_FIRST = 256 };
-
-void buf_init(struct buf *b, size_t max)
-{
-  *b = (struct buf) { .max = max };
-}
-
-void buf_lend(struct buf *b, size_t max, char *first, size_t size)
-{
-  size_t cap = size - 1 > max ? max + 1 : size;
-  *b = (struct buf) { .ptr = first, .cap = cap, .max = max, .lent = first };
-}
 
 void buf_done(struct buf *b)
 {

@@ -47,6 +47,9 @@ struct span span_trim(struct span s);
 /* Whether nothing can be seen of well-formed UTF-8: it is empty or white space (that of JavaScript's
  * trim, as chats trim) and zero-width space. */
 bool span_is_blank(struct span utf8);
+/* How many bytes of such characters well-formed UTF-8 begins with; how many before the first. */
+size_t span_blank_run(struct span utf8);
+size_t span_word_run(struct span utf8);
 /* The offset of needle in s, or s.len where it is absent. */
 size_t span_find(struct span s, struct span needle);
 /* Number of Unicode characters in well-formed UTF-8. */
@@ -69,10 +72,17 @@ struct buf {
 };
 
 /* An empty buffer that never holds more than max bytes. */
-void buf_init(struct buf *b, size_t max);
+static inline void buf_init(struct buf *b, size_t max)
+{
+  *b = (struct buf) { .max = max };
+}
 /* The same over size bytes (at least 1) that its user lends until buf_done, for short texts; a
  * longer one moves to memory of its own. Nothing of it may be taken. */
-void buf_lend(struct buf *b, size_t max, char *first, size_t size);
+static inline void buf_lend(struct buf *b, size_t max, char *first, size_t size)
+{
+  size_t cap = size - 1 > max ? max + 1 : size;
+  *b = (struct buf) { .ptr = first, .cap = cap, .max = max, .lent = first };
+}
 void buf_done(struct buf *b);
 /* Keeps the memory, forgets the content and the failure. */
 void buf_clear(struct buf *b);
