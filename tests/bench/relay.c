@@ -20,7 +20,7 @@ int main(int argc, char **argv)
   int fd = argc == 4 ? mkstemp(path) : -1;
   if (fd < 0) return 2;
   dprintf(fd,
-          "store: 'sqlite::memory:'\nendpoints:\n"
+          "journal: off\nendpoints:\n"
           "  main: {connect: 'ws://127.0.0.1:%s', profile: napcat, self_id: 10000}\n"
           "relay: {listen: '127.0.0.1:%s'}\n",
           argv[3], argv[2]);
