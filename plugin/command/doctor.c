@@ -402,6 +402,16 @@ static void examine_ready(struct visit *v)
   try_sending(v);
 }
 
+/* As the configuration has it. */
+static const char *listen_address(struct visit *v)
+{
+  const struct rg_endpoint *e = v->order->endpoint;
+  struct span s =
+      arena_printf(&v->arena, "%.*s:%u%.*s", (int)e->listen.host.len, e->listen.host.ptr,
+                   e->listen.port, (int)e->listen.path.len, e->listen.path.ptr);
+  return s.ptr ? s.ptr : "its address";
+}
+
 static void tell_failure(struct visit *v, enum ob_link_state state)
 {
   char why[sizeof v->why];
@@ -414,8 +424,19 @@ static void tell_failure(struct visit *v, enum ob_link_state state)
     say(v, WRONG, "no connection: %s; is its WebSocket server on, with this address?",
         *why ? why : "it does not answer");
   else
-    say(v, WRONG, "nobody has connected within %u s: set its reverse WebSocket to this address",
-        v->order->wait_ms / 1000);
+    say(v, WRONG, "nobody has connected within %u s: set its reverse WebSocket to ws://%s",
+        v->order->wait_ms / 1000, listen_address(v));
+}
+
+/* Where the link could not even be opened: a run of the same configuration listens there itself. */
+static void tell_closed(struct visit *v, const struct schema_error *error)
+{
+  const char *what = error->what ? error->what : "out of memory";
+  if (v->order->endpoint->connect.len)
+    say(v, WRONG, "%s", what);
+  else
+    say(v, WRONG, "%s: %s; if Replygate runs with this configuration, end it first",
+        listen_address(v), what);
 }
 
 unsigned rg_doctor_examine(struct ob_service *s, const struct rg_doctor_order *order)
@@ -430,7 +451,7 @@ unsigned rg_doctor_examine(struct ob_service *s, const struct rg_doctor_order *o
   if (order->endpoint->host_connects) {
     say(&v, NOTE, "connect: host: the framework has this connection; nothing to examine here");
   } else if (!open_link(&v, &error)) {
-    say(&v, WRONG, "%s", error.what ? error.what : "out of memory");
+    tell_closed(&v, &error);
   } else {
     enum ob_link_state state = await_link(&v);
     if (state == OB_LINK_READY)

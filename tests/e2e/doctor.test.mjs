@@ -57,6 +57,14 @@ describe('replygate doctor', () => {
     assert.match(unsigned.said, /WRONG +a music card is (accepted and not shown|not taken)/);
   });
 
+  test('a reverse endpoint whose port is taken, by Replygate itself perhaps', async () => {
+    const { host } = new URL(sandbox.link);
+    const { code, said } = await examine({ listen: `${host}/onebot` });
+    assert.equal(code, 1);
+    assert.ok(said.includes(`WRONG  ${host}/onebot: the address is in use`), said);
+    assert.match(said, /end it first/);
+  });
+
   test('a reverse endpoint that somebody dials', async () => {
     const found = examine({ listen: '127.0.0.1:39217/onebot/v11/ws', access_token: 'back' });
     await sandbox.order({ do: 'dial', url: 'ws://127.0.0.1:39217/onebot/v11/ws', token: 'back' });
