@@ -33,6 +33,7 @@ struct rg_account {
   struct rg_config *config;             /* what configured is lent by; a reference */
   bool cards_trusted;                   /* the operator says that this peer signs cards */
   uint64_t heartbeat_ms;                /* when its last heartbeat came; 0: none did */
+  int64_t clock_off_s;                  /* its clock is ahead of ours by that, as its events say */
   unsigned cards_missed;                /* accepted and not shown, in a row */
   uint64_t told_ms[RG_NOTIFY_COUNT];    /* when the operator may be told again */
   struct rg_rate rate;                  /* what was sent lately */

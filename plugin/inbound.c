@@ -1,6 +1,8 @@
 /* inbound: see inbound.h. */
 #include "plugin/inbound.h"
 
+#include <time.h>
+
 #include "onebot/id.h"
 #include "plugin/admin/admin.h"
 #include "plugin/admin/fold.h"
@@ -225,12 +227,23 @@ static bool has_foreigners(const struct rg_gate *gate, const struct rg_account *
   return account->hosted || (gate->relay && rg_relay_has(gate->relay, account));
 }
 
+/* Unix seconds by which the clock of whoever wrote an event a moment ago is ahead of ours. More than a
+ * day is no clock, and 0. */
+static int64_t clock_off(const struct ob_event *event)
+{
+  enum { DAY_S = 24 * 3600 };
+  int64_t theirs, ours = (int64_t)time(NULL);
+  if (!ob_id_read(schema_tree_id(schema_tree_get(event->tree, "time")), &theirs)) return 0;
+  return theirs > ours - DAY_S && theirs < ours + DAY_S ? theirs - ours : 0;
+}
+
 static void note(struct rg_gate *gate, struct rg_account *account, const struct ob_event *event)
 {
   if (event->type == OB_EVENT_META && span_is(event->detail, "heartbeat")) {
     account->heartbeat_ms = ob_now_ms();
     rg_log_summaries(&gate->log); /* else they would wait for the next line */
   }
+  if (event->type == OB_EVENT_META) account->clock_off_s = clock_off(event);
   rg_presence_event(account, event);
   if (event->type == OB_EVENT_NOTICE) rg_delivery_notice_event(gate, account, event);
   if (event->type == OB_EVENT_NOTICE && gate->agent) rg_agent_notice(gate->agent, account, event);

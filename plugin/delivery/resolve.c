@@ -14,7 +14,7 @@
 enum {
   ASKS = 2,            /* at once, and once more for what shows late */
   ASK_COUNT = 20,      /* messages: more than a chat gets while an answer is waited for */
-  CLOCKS_APART_S = 30, /* how far the peer's clock may be from ours */
+  CLOCKS_APART_S = 30, /* how far the peer's clock may be from what its events say of it */
   SAME_ARENA_MAX = 2 * RG_ANSWER_ARENA_MAX, /* the params and what they are compared with */
   PARAMS_MAX = 256,
 };
@@ -140,7 +140,7 @@ static bool history_read(const struct rg_conversation *c, struct rg_job *job, st
   if (schema_tree_read(json, SCHEMA_DEPTH_EVENT, arena, &tree, NULL) != SCHEMA_OK) return false;
   const struct schema_node *messages = schema_tree_get(schema_tree_get(tree, "data"), "messages");
   if (!messages || messages->kind != SCHEMA_ARRAY) return false;
-  const int64_t since = job->framed_ms / 1000 - CLOCKS_APART_S;
+  const int64_t since = job->framed_ms / 1000 + c->account->clock_off_s - CLOCKS_APART_S;
   struct span found = { NULL, 0 };
   bool timed = true;
   *covers = messages->count < ASK_COUNT;

@@ -50,31 +50,40 @@ Test(resolve, a_card_that_timed_out_is_looked_for_before_its_text_goes)
   "\"https://music.163.com/song?id=1\",\"description\":\"d\",\"image\":"                           \
   "\"https://a.example/i.png\",\"audio\":\"https://a.example/"                                     \
   "a.mp3\",\"platform\":\"netease\"}}]}]}"
+#define SHOWN "{\"type\":\"json\",\"data\":{\"data\":\"{}\"}}"
   static const struct {
     const char *label, *message; /* ours in the history: "" none, NULL no history */
     const char *result, *holds;
     size_t calls;
+    int clock_off_s; /* of the implementation */
   } cards[] = {
-    { "it is there", "{\"type\":\"json\",\"data\":{\"data\":\"{}\"}}", "\"delivered\"", "\"77\"",
-      1 },
-    { "it surely is not", "", "\"delivered\"", "\"card_not_shown\"", 2 },
-    { "nobody knows", NULL, "\"failed\"", "\"unknown\"", 1 },
+    { "it is there", SHOWN, "\"delivered\"", "\"77\"", 1, 0 },
+    { "it is there, by a clock that is behind", SHOWN, "\"delivered\"", "\"77\"", 1, -300 },
+    { "it is there, by a clock that is ahead", SHOWN, "\"delivered\"", "\"77\"", 1, 3000 },
+    { "it surely is not", "", "\"delivered\"", "\"card_not_shown\"", 2, 0 },
+    { "nobody knows", NULL, "\"failed\"", "\"unknown\"", 1, 0 },
   };
   for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
     struct stage s;
-    char *history = NULL;
+    char *history = NULL, beat[256];
     stage_prepare(&s);
     if (cards[i].message)
       cr_assert_gt(
           asprintf(&history,
                    "\"status\":\"ok\",\"retcode\":0,\"data\":{\"messages\":[{\"time\":%lld,"
                    "\"message_id\":77,\"user_id\":10001,\"message\":[%s]}]}",
-                   (long long)time(NULL), cards[i].message),
+                   (long long)time(NULL) + cards[i].clock_off_s, cards[i].message),
           0);
     s.bot->history = history;
     s.bot->answer = unknown_sends;
     gate_start(&s, FAST);
     stage_ready(&s);
+    snprintf(beat, sizeof beat,
+             "{\"time\":%lld,\"self_id\":10001,\"post_type\":\"meta_event\","
+             "\"meta_event_type\":\"heartbeat\",\"status\":{\"online\":true}}",
+             (long long)time(NULL) + cards[i].clock_off_s);
+    bot_send(s.bot, beat);
+    usleep(SHORT_MS * 1000);
     uint64_t ticket = stage_submit(&s, "123", SONG);
     const char *result = keeper_result_of(s.keeper, ticket, LONG_MS);
     cr_expect(result && strstr(result, cards[i].result) && strstr(result, cards[i].holds), "%s: %s",
