@@ -94,8 +94,9 @@ static char *text_of(struct span s)
 static void say_failure(const struct rg_account *account, enum schema_code code,
                         const struct schema_error *error)
 {
-  rg_log_line(&account->gate->log, RG_LOG_ERROR, "endpoint %s: %s", account->name,
-              error->what ? error->what : schema_code_text(code));
+  rg_log_line(&account->gate->log, RG_LOG_ERROR,
+              "endpoint %s: %s; put it right, then reload (SIGHUP or the command reload)",
+              account->name, error->what ? error->what : schema_code_text(code));
 }
 
 static void dial(struct rg_account *account, const struct rg_endpoint *e)
@@ -185,7 +186,9 @@ static bool connection_equal(const struct rg_endpoint *a, const struct rg_endpoi
 void rg_account_configure(struct rg_account *account, struct rg_config *config,
                           const struct rg_endpoint *e)
 {
-  bool same = connection_equal(account->configured, e);
+  /* a port that was in use is tried again */
+  bool open = account->client || account->server || account->hosted;
+  bool same = connection_equal(account->configured, e) && (open || !e);
   struct rg_config *old = account->config;
   if (!same) rg_account_close(account);
   account->config = rg_config_keep(config);

@@ -320,8 +320,10 @@ static void listen_begin(struct rg_relay *relay)
   enum schema_code code = SCHEMA_ENOMEM;
   if (host) code = ob_listen_open(relay->gate->service, &options, &relay->listener, &error);
   if (code != SCHEMA_OK)
-    rg_log_line(&relay->gate->log, RG_LOG_ERROR, "relay.listen: %s",
-                error.what ? error.what : schema_code_text(code));
+    rg_log_line(
+        &relay->gate->log, RG_LOG_ERROR,
+        "relay.listen: port %u: %s; put it right, then reload (SIGHUP or the command reload)",
+        (unsigned)options.port, error.what ? error.what : schema_code_text(code));
   else
     rg_log_line(&relay->gate->log, RG_LOG_INFO, "relay: frameworks connect to ws://%s:%u",
                 strchr(host, ':') ? "[…]" : host, ob_listen_port(relay->listener));
@@ -464,7 +466,7 @@ void rg_relay_configure(struct rg_relay *relay, struct rg_config *config)
   }
   if (!same_dials) dials_end(relay);
   relay->config = rg_config_keep(config);
-  if (!same_listen && config->relay.listen_host.len > 0) listen_begin(relay);
+  if (!relay->listener && config->relay.listen_host.len > 0) listen_begin(relay);
   for (size_t i = 0; !same_dials && i < config->relay.framework_count; i++) dial_new(relay, i);
   strays_end(relay);
   rg_config_release(old);

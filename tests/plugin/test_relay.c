@@ -199,6 +199,36 @@ Test(relay, several_endpoints_are_listed_to_who_names_none)
   stage_close(&r.stage);
 }
 
+/* The relay's and an endpoint's: a port that was in use when it was wanted. */
+Test(relay, a_port_that_is_free_again_is_listened_at_after_a_reload)
+{
+  struct relay r;
+  relay_open(&r);
+  unsigned relay_port, endpoint_port;
+  int taken = peer_listen(&relay_port), taken_too = peer_listen(&endpoint_port);
+  char why[512];
+  FILE *f = fopen(r.stage.config, "w");
+  fprintf(f,
+          "language: en\nendpoints:\n  one: {connect: 'ws://127.0.0.1:%u'}\n  two: {listen: "
+          "'127.0.0.1:%u/two'}\nrelay:\n  listen: 127.0.0.1:%u\n",
+          r.stage.bot->port, endpoint_port, relay_port);
+  fclose(f);
+  cr_assert_eq(rg_gate_reload(r.stage.gate, why, sizeof why), RG_OK, "%s", why);
+  cr_expect(keeper_logged(r.stage.keeper, "endpoint two: the address is in use"));
+  cr_expect(keeper_logged(r.stage.keeper, "the address is in use by another program or listener; "
+                                          "put it right, then reload"));
+  close(taken);
+  close(taken_too);
+  cr_assert_eq(rg_gate_reload(r.stage.gate, why, sizeof why), RG_OK, "%s", why);
+  struct framework *a = framework_dial(relay_port, "/one", "");
+  cr_expect(framework_in(a), "%s", a->head);
+  framework_close(a);
+  a = framework_dial(endpoint_port, "/two", "X-Self-ID: 10002\r\nX-Client-Role: Universal\r\n");
+  cr_expect(framework_in(a), "%s", a->head);
+  framework_close(a);
+  stage_close(&r.stage);
+}
+
 Test(relay, tokens)
 {
   static const struct {
