@@ -97,11 +97,9 @@ static size_t run_length(struct span s, size_t at)
 
 /* ---- bits ---- */
 
-/* The first bit from i on that is set, or that is not where flip is all ones; end if there is none
- * before it. */
-static inline size_t find_bit(const uint64_t *bits, size_t i, size_t end, uint64_t flip)
+/* The same as find_bit, a word at a time. */
+static size_t find_far_bit(const uint64_t *bits, size_t i, size_t end, uint64_t flip)
 {
-  if (i >= end) return end;
   uint64_t word = (bits[i / WORD] ^ flip) & ~(uint64_t)0 << i % WORD;
   size_t k = i / WORD;
   while (word == 0) {
@@ -110,6 +108,23 @@ static inline size_t find_bit(const uint64_t *bits, size_t i, size_t end, uint64
   }
   i = k * WORD + (size_t)__builtin_ctzll(word);
   return i < end ? i : end;
+}
+
+/* The first bit from i on that is set, or that is not where flip is all ones; end if there is none
+ * before it. The next two words from i on are looked at together, wherever they begin: whether a
+ * bit stands in the first is not to be foreseen. */
+static inline size_t find_bit(const uint64_t *bits, size_t i, size_t end, uint64_t flip)
+{
+  if (i >= end) return end;
+  const uint64_t *at = bits + i / WORD;
+  unsigned low = i % WORD, high = WORD - 1 - low;
+  uint64_t middle = at[1] ^ flip;
+  uint64_t first = (at[0] ^ flip) >> low | middle << 1 << high;
+  uint64_t second = middle >> low | (at[2] ^ flip) << 1 << high;
+  uint64_t word = first ? first : second;
+  if (!SCAN_USUAL(word || end - i <= 2 * WORD)) return find_far_bit(bits, i + 2 * WORD, end, flip);
+  size_t found = i + (first ? 0 : WORD) + (size_t)__builtin_ctzll(word | (uint64_t)1 << (WORD - 1));
+  return word && found < end ? found : end;
 }
 
 static inline size_t next_set(const uint64_t *bits, size_t i, size_t end)
@@ -169,9 +184,10 @@ static inline void look(const char *p, uint64_t *ret_marks, uint64_t *ret_ends)
   *ret_ends = ends;
 }
 
+/* Words of bits for n bytes: two more are looked at behind the one of the last. */
 static size_t words_of(size_t n)
 {
-  return n / WORD + 1;
+  return n / WORD + 3;
 }
 
 /* Where there may be marks in s, and where its lines end. */
@@ -180,7 +196,7 @@ static void look_over(struct span s, uint64_t *marks, uint64_t *ends)
   size_t i = 0, k = 0;
   for (; s.len - i >= WORD; i += WORD, k++) look(s.ptr + i, &marks[k], &ends[k]);
   size_t rest = s.len - i;
-  marks[k] = ends[k] = 0;
+  for (size_t n = k; n < words_of(s.len); n++) marks[n] = ends[n] = 0;
   if (rest == 0) return;
   char tail[WORD];
   const char *last = s.ptr + s.len - WORD; /* with bytes that were looked at already */
