@@ -27,6 +27,27 @@ void ob_compose_done(struct ob_compose *c)
   buf_done(&c->words);
 }
 
+/* A literal is put as a few stores where the compiler knows its length. The first bytes, as many as
+ * skip says, may be left out. */
+#define PUT_FROM(buf, literal, skip) put(buf, literal "\0", sizeof(literal) - 1, skip)
+#define PUT(buf, literal) PUT_FROM(buf, literal, 0)
+
+static inline void put(struct buf *b, const char *literal, size_t n, size_t skip)
+{
+  if (!buf_reserve(b, n)) return;
+  memcpy(b->ptr + b->len, literal + skip, n + 1); /* with its NUL */
+  b->len += n - skip;
+}
+
+/* buf_add in line. */
+static inline void put_span(struct buf *b, struct span s)
+{
+  if (s.len == 0 || !buf_reserve(b, s.len)) return;
+  memcpy(b->ptr + b->len, s.ptr, s.len);
+  b->len += s.len;
+  b->ptr[b->len] = '\0';
+}
+
 static struct ob_step *new_step(struct ob_compose *c)
 {
   if (c->count == c->room) {
@@ -67,7 +88,7 @@ static void flush(struct ob_compose *c)
   if (c->texts > 1) c->call = c->call || schema_residue_tool_call(buf_span(&c->words), NULL);
   c->texts = c->words.len = 0;
   if (c->visible) {
-    buf_add(&c->out, c->tail);
+    put_span(&c->out, c->tail);
     struct span params = take_params(c); /* first, while nothing stands behind it */
     struct ob_step *step = new_step(c);
     if (step)
@@ -107,23 +128,11 @@ void ob_compose_message(struct ob_compose *c, size_t index, struct span quote)
   c->quote = quote;
 }
 
-/* A literal is put as a few stores where the compiler knows its length. The first bytes, as many as
- * skip says, may be left out. */
-#define PUT_FROM(buf, literal, skip) put(buf, literal "\0", sizeof(literal) - 1, skip)
-#define PUT(buf, literal) PUT_FROM(buf, literal, 0)
-
-static inline void put(struct buf *b, const char *literal, size_t n, size_t skip)
-{
-  if (!buf_reserve(b, n)) return;
-  memcpy(b->ptr + b->len, literal + skip, n + 1); /* with its NUL */
-  b->len += n - skip;
-}
-
 static void begin_send(struct ob_compose *c)
 {
   begin_piece(c);
-  buf_add(&c->out, c->head);
-  buf_add(&c->out, c->quote);
+  put_span(&c->out, c->head);
+  put_span(&c->out, c->quote);
   c->w.comma = c->quote.len > 0;
 }
 
