@@ -28,6 +28,31 @@ static void compare_scans(const char *p, const char *end)
 #endif
 }
 
+typedef const char *print_function(const char *p, const char *end, struct scan_print *to);
+
+/* Whether a text is printed by one way as by the portable one. */
+static void compare_printed(const char *p, const char *end, print_function *print)
+{
+  size_t len = (size_t)(end - p), spare = len % 64;
+  struct scan_print a = { .spare = spare }, b = { .spare = spare };
+  char *wanted = malloc(len + spare + 1), *got = malloc(len + spare + SCAN_PRINT_SLACK);
+  must(wanted && got);
+  a.out = wanted, b.out = got;
+  must(scan_print_portable(p, end, &a) == print(p, end, &b));
+  must(a.out - wanted == b.out - got && a.chars == b.chars && a.spare == b.spare);
+  must(memcmp(wanted, got, (size_t)(a.out - wanted)) == 0);
+  free(wanted);
+  free(got);
+}
+
+static void compare_prints(const char *p, const char *end)
+{
+  compare_printed(p, end, scan_print);
+#ifdef SCHEMA_SSE2
+  compare_printed(p, end, scan_print_sse2);
+#endif
+}
+
 /* json-c holds keys as C strings, so one with a NUL cannot be found there. */
 static bool has_nul(struct span s)
 {
@@ -107,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct schema_error e = { 0 };
   struct arena arena;
   if (size) compare_scans(text.ptr, text.ptr + size);
+  if (size) compare_prints(text.ptr, text.ptr + size);
   arena_init(&arena, ARENA_MAX);
   enum schema_code code = schema_tree_read(text, DEPTH, &arena, &root, &e);
   if (code) {
