@@ -26,7 +26,6 @@ struct run {
 /* [label](target "title"), by offsets in the paragraph. */
 struct link {
   size_t open, label_end, target, target_len, end;
-  bool image;
 };
 
 struct bracket {
@@ -402,11 +401,16 @@ static size_t close_bracket(struct state *st, struct span s, size_t at)
   size_t end = st->parenthesis ? st->parenthesis[at + 1] : parenthesis_end(s, at + 1);
   if (end == 0 && !st->parenthesis) pair_parentheses(st, s);
   if (end == 0) return at + 1;
+  if (image) { /* it goes whole, with the links in it */
+    while (st->link_count && st->links[st->link_count - 1].open > open) st->link_count--;
+    drop(st, open, end + 1 - open);
+    return end + 1;
+  }
   struct link *links = grow(st, st->links, st->link_count, &st->link_max, sizeof *links);
   if (!links) return at + 1;
   st->links = links;
   struct link *l = &st->links[st->link_count++];
-  *l = (struct link) { .open = open, .label_end = at, .end = end + 1, .image = image };
+  *l = (struct link) { .open = open, .label_end = at, .end = end + 1 };
   read_target(s, at + 2, end, l);
   return l->end;
 }
@@ -480,18 +484,14 @@ static void find_marks(struct state *st, struct span s, size_t i)
   }
 }
 
-/* An image goes whole. A link loses its brackets, its parentheses and its title. */
+/* A link loses its brackets, its parentheses and its title. */
 static void drop_links(struct state *st, struct span s)
 {
   st->space_count = 0;
   for (size_t i = 0; i < st->link_count; i++) {
     struct link l = st->links[i];
-    drop(st, l.image ? l.open : l.label_end, l.end - (l.image ? l.open : l.label_end));
-    if (l.image) { /* and the links in it */
-      while (st->space_count && st->links[st->space_count - 1].open > l.open) st->space_count--;
-      continue;
-    }
     drop(st, l.open, 1);
+    drop(st, l.label_end, l.end - l.label_end);
     struct span label = { s.ptr + l.open + 1, l.label_end - l.open - 1 };
     struct span target = { s.ptr + l.target, l.target_len };
     if (target.len == 0 || span_eq(label, target)) continue;
