@@ -95,8 +95,8 @@ void rg_log_summaries(struct rg_log *log)
   summaries(log, false);
 }
 
-static void line_write(struct rg_log *log, bool always, int32_t level, const char *format,
-                       va_list args)
+__attribute__((format(printf, 4, 0))) static void
+line_write(struct rg_log *log, bool always, int32_t level, const char *format, va_list args)
 {
   char line[LINE_MAX_BYTES + 1];
   int n = vsnprintf(line, sizeof line, format, args);
