@@ -571,8 +571,8 @@ Test(recovery, what_is_too_large_to_be_ours_is_not_sent)
     "UPDATE turn SET group_id = ''",
     "UPDATE turn SET schema = x'7b'",
     "UPDATE turn SET text = x'ff'",
-    "INSERT INTO step WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c LIMIT 70000)"
-    " SELECT 41, n, 0, 0, 0, 0, 'send_group_msg', x'7b7d', x'', 0, 0, '' FROM c",
+    ("INSERT INTO step WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c LIMIT 70000)"
+     " SELECT 41, n, 0, 0, 0, 0, 'send_group_msg', x'7b7d', x'', 0, 0, '' FROM c"),
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     struct stage s;
