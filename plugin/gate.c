@@ -154,10 +154,6 @@ static void say_lacks(struct rg_gate *gate, const struct rg_config *config)
   if (config->endpoint_count == 0)
     rg_log_line(&gate->log, RG_LOG_WARN,
                 "the configuration has no endpoints: nothing can be received or sent");
-  for (size_t i = 0; i < config->not_built.count; i++) {
-    struct span key = config->not_built.items[i];
-    rg_log_line(&gate->log, RG_LOG_WARN, "%.*s: not built in yet", (int)key.len, key.ptr);
-  }
 }
 
 static int32_t config_install(struct rg_gate *gate, struct rg_config *config, char *why, size_t cap)

@@ -54,8 +54,7 @@
   X(EOFFLINE, "offline", "the endpoint is not connected")                                          \
   X(EAUTH, "auth", "the endpoint refuses the token")                                               \
   X(EBUSY, "busy", "too much is waiting already")                                                  \
-  X(ECLOSED, "closed", "already closed")                                                           \
-  X(ENOTYET, "not_yet", "not built in yet")
+  X(ECLOSED, "closed", "already closed")
 
 enum schema_code {
 #define X(name, word, text) SCHEMA_##name,

@@ -257,8 +257,6 @@ static void do_set(struct act *a)
     SAY(a, "%s: %.*s", "%s：%.*s", key->name, TEXT(c.now));
   else
     SAY(a, "%s: %.*s → %.*s", "%s：%.*s → %.*s", key->name, TEXT(c.old), TEXT(c.now));
-  if (rg_key_not_built(key, c.now))
-    TELL(a, "\nThis has no effect yet in this version.", "\n这一项在这个版本里还没有作用。");
   add_unsaved(a, result, c.why);
 }
 

@@ -32,12 +32,7 @@ static int check(const char *path)
     const struct rg_config_fault *f = &faults.items[i];
     fprintf(stderr, "%s:%zu:%zu: %.*s\n", path, f->line, f->column, (int)f->what.len, f->what.ptr);
   }
-  if (c) {
-    for (size_t i = 0; i < c->not_built.count; i++)
-      fprintf(stderr, "%s: %.*s: not built in yet, it has no effect\n", path,
-              (int)c->not_built.items[i].len, c->not_built.items[i].ptr);
-    rc = put(rg_config_print(c, &out), &out);
-  }
+  if (c) rc = put(rg_config_print(c, &out), &out);
   rg_config_release(c);
   arena_done(&arena);
   return rc;

@@ -205,8 +205,7 @@ struct rg_config {
   size_t provider_count;
   const struct rg_http_tool *tools; /* likewise */
   size_t tool_count;
-  const void *groups;       /* config.c's own; asked through rg_config_group */
-  struct rg_list not_built; /* what the file sets and this build does not do yet */
+  const void *groups; /* config.c's own; asked through rg_config_group */
 };
 
 struct rg_config_fault {

@@ -581,23 +581,6 @@ size_t rg_key_word_find(const struct rg_key *key, struct span word)
   return SIZE_MAX;
 }
 
-bool rg_key_not_built(const struct rg_key *key, struct span word)
-{
-  if (!key->not_built) return false;
-  struct span list = span_of(key->not_built);
-  if (span_is(list, "*")) return true;
-  while (list.len > 0) {
-    const char *space = memchr(list.ptr, ' ', list.len);
-    size_t n = space ? (size_t)(space - list.ptr) : list.len;
-    struct span one = { list.ptr, n };
-    /* "redis:" stands for every value that begins so */
-    if (span_eq(word, one) || (span_ends(one, SPAN(":")) && span_starts(word, one))) return true;
-    list.ptr += n + (space != NULL);
-    list.len -= n + (space != NULL);
-  }
-  return false;
-}
-
 static void add_words(const struct rg_key *key, const char *comma, struct buf *out)
 {
   const char *word;

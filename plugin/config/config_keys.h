@@ -71,8 +71,6 @@ struct rg_key {
   const char *initial;      /* the default, as one writes it behind `set`; "" is unset or empty */
   const char *example;      /* in config.example.yaml instead of the default; NULL: the default */
   unsigned flags;
-  /* What is accepted but does nothing yet: NULL nothing, "*" the key, else words of the value. */
-  const char *not_built;
   const char *help_en, *help_zh;
 };
 
@@ -96,8 +94,6 @@ size_t rg_key_index(enum rg_scope scope, const struct rg_key *key);
 const char *rg_key_word(const struct rg_key *key, size_t i);
 /* The index of a word, or SIZE_MAX. */
 size_t rg_key_word_find(const struct rg_key *key, struct span word);
-/* Whether this row's value (NULL: the key as such) is accepted without effect yet. */
-bool rg_key_not_built(const struct rg_key *key, struct span word);
 
 /* What the row allows, for a fault or the reference: "a number from 0 to 60". */
 void rg_key_allowed(const struct rg_key *key, enum schema_language language, struct buf *out);

@@ -4,10 +4,7 @@
 
 #include "plugin/config/config_layers.h"
 
-enum {
-  RG_FAULTS_MAX = 100,   /* more are of no use to anyone */
-  RG_NOT_BUILT_MAX = 50, /* entries of the list for `run` */
-};
+enum { RG_FAULTS_MAX = 100 }; /* more are of no use to anyone */
 
 struct rg_loader {
   struct rg_config *c;
@@ -16,8 +13,6 @@ struct rg_loader {
   struct arena tree;   /* of the reading only */
   struct rg_config_fault faults[RG_FAULTS_MAX];
   size_t fault_count;
-  struct span not_built[RG_NOT_BUILT_MAX];
-  size_t not_built_count;
   /* what a key has where the file does not name it, for each scope */
   struct rg_config top;
   struct rg_endpoint endpoint;

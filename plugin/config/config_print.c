@@ -254,10 +254,6 @@ static void reference_row(const struct rg_key *key, enum schema_language languag
   cell(out, span_of(en ? key->help_en : key->help_zh));
   if (key->flags & RG_KEY_OPERATOR)
     buf_add(out, en ? SPAN(" In the chat only by `admins`.") : SPAN("聊天里只有 `admins` 可改。"));
-  if (key->not_built && rg_key_not_built(key, SPAN("")))
-    buf_add(out, en ? SPAN(" *Not built in yet.*") : SPAN("*尚未实现。*"));
-  else if (key->not_built)
-    buf_printf(out, en ? " *Not built in yet: %s.*" : "*尚未实现：%s。*", key->not_built);
   buf_add(out, SPAN(" |\n"));
   buf_done(&allowed);
 }

@@ -145,7 +145,7 @@ static void unknown(struct rg_loader *l, const struct rg_mapping *m, struct span
   buf_done(&b);
 }
 
-/* ---- what is not built yet ---- */
+/* ---- defaults ---- */
 
 static const void *defaults_of(const struct rg_loader *l, enum rg_scope scope)
 {
@@ -159,27 +159,6 @@ static const void *defaults_of(const struct rg_loader *l, enum rg_scope scope)
   case RG_SCOPE_COUNT: break;
   }
   return NULL;
-}
-
-/* Notes a value that differs from the default and has no effect yet. */
-static void note_not_built(struct rg_loader *l, const struct rg_key *key,
-                           const struct rg_mapping *m, struct span path)
-{
-  if (!key->not_built || l->not_built_count == RG_NOT_BUILT_MAX) return;
-  struct buf value, otherwise;
-  buf_init(&value, RG_YAML_TEXT_MAX);
-  buf_init(&otherwise, RG_YAML_TEXT_MAX);
-  rg_value_print(key, m->base, RG_PRINT_YAML, &value);
-  rg_value_print(key, defaults_of(l, m->scope), RG_PRINT_YAML, &otherwise);
-  bool whole = rg_key_not_built(key, SPAN(""));
-  if (whole && !span_eq(buf_span(&value), buf_span(&otherwise)))
-    l->not_built[l->not_built_count++] = arena_copy(&l->c->arena, path);
-  else if (!whole && rg_key_not_built(key, buf_span(&value)))
-    l->not_built[l->not_built_count++] =
-        arena_printf(&l->c->arena, "%.*s: %.*s", (int)path.len, path.ptr,
-                     (int)(value.len < NAME_SHOWN_MAX ? value.len : NAME_SHOWN_MAX), value.ptr);
-  buf_done(&value);
-  buf_done(&otherwise);
 }
 
 /* ---- mappings ---- */
@@ -214,7 +193,6 @@ static void read_inner(struct rg_loader *l, struct rg_mapping *m, const struct r
     read_tools(l, value, path);
   } else if (is_list) {
     l->frameworks = value;
-    if (value->count > 0) note_not_built(l, key, m, path);
   } else if (m->scope == RG_SCOPE_TOP) {
     read_groups(l, value, path, &l->groups);
   }
@@ -242,9 +220,7 @@ static void read_section(struct rg_loader *l, struct rg_mapping *m, const struct
         row->type == RG_KEY_PROVIDERS || row->type == RG_KEY_TOOLS || row->type == RG_KEY_GROUPS ||
         row->type == RG_KEY_FRAMEWORKS)
       read_inner(l, m, row, key->next, name, below);
-    else if (rg_value_read(&l->r, row, key->next, below, m->base))
-      note_not_built(l, row, m, below);
-    else
+    else if (!rg_value_read(&l->r, row, key->next, below, m->base))
       m->bad |= bit;
   }
 }
@@ -691,12 +667,6 @@ struct rg_config *rg_config_read_files(struct span text, struct span folder, boo
                                .ctx = l };
   read_all(l, text);
   place_journal(c);
-  c->not_built.items = NULL;
-  struct span *not_built = arena_zalloc(&c->arena, l->not_built_count + 1, sizeof *not_built);
-  if (not_built) {
-    memcpy(not_built, l->not_built, l->not_built_count * sizeof *not_built);
-    c->not_built = (struct rg_list) { not_built, l->not_built_count };
-  }
   if (c->arena.failed && l->fault_count == 0)
     on_text_fault(l, (struct rg_text_place) { 1, 1 }, "out of memory");
   if (l->fault_count > 0) {

@@ -582,31 +582,6 @@ Test(config, snapshots_are_counted)
   rg_config_release(NULL);
 }
 
-Test(config, what_has_no_effect_yet_is_listed)
-{
-  struct rg_config *c = read_good(
-      "store: redis://h\n" MAIN "relay: {listen: \"127.0.0.1:1\", answer_window: 30}\n"
-      "groups:\n  default: {long_text: split, output: text}\n  5: {long_text: forward}\n");
-  cr_assert_not_null(c);
-  bool store = false, listen = false, forward = false, other = false;
-  for (size_t i = 0; i < c->not_built.count; i++) {
-    struct span s = c->not_built.items[i];
-    if (span_starts(s, SPAN("store")))
-      store = true;
-    else if (span_is(s, "relay.listen"))
-      listen = true;
-    else if (span_is(s, "groups.5.long_text: forward"))
-      forward = true;
-    else
-      other = true;
-  }
-  cr_expect(store || !rg_key_find(RG_SCOPE_TOP, SPAN("store"))->not_built);
-  cr_expect(listen || !rg_key_find(RG_SCOPE_TOP, SPAN("relay.listen"))->not_built);
-  cr_expect(forward || !rg_key_find(RG_SCOPE_GROUP, SPAN("long_text"))->not_built);
-  cr_expect_not(other, "a value that is a default or is built was listed");
-  rg_config_release(c);
-}
-
 /* ---- the file ---- */
 
 static struct rg_config *load(const char *path, struct rg_config_faults *faults,
