@@ -10,7 +10,6 @@
   X(OK, "ok", "nothing wrong")                                                                     \
   X(ENOMEM, "memory", "out of memory")                                                             \
   X(ETOOBIG, "too_big", "larger than the limit")                                                   \
-  X(EINTERNAL, "internal", "a fault of the program itself")                                        \
   /* reading JSON */                                                                               \
   X(ESYNTAX, "syntax", "not valid JSON here")                                                      \
   X(ETRUNCATED, "truncated", "the JSON ends before it is complete")                                \
@@ -51,9 +50,6 @@
   /* talking to an endpoint and to the host */                                                     \
   X(ECONFIG, "config", "the configuration has faults")                                             \
   X(EARGUMENT, "argument", "a wrong argument")                                                     \
-  X(EOFFLINE, "offline", "the endpoint is not connected")                                          \
-  X(EAUTH, "auth", "the endpoint refuses the token")                                               \
-  X(EBUSY, "busy", "too much is waiting already")                                                  \
   X(ECLOSED, "closed", "already closed")
 
 enum schema_code {
