@@ -105,6 +105,13 @@ static bool all_full(const struct rg_relay *relay, const struct rg_account *acco
   return any;
 }
 
+/* A framework came that has taken nothing yet: it is not kept from its events by those that do not
+ * take theirs. */
+static void resume_for(const struct rg_front *f)
+{
+  if (f->role != RG_FRONT_API && f->account->link) ob_link_pause(f->account->link, false);
+}
+
 static bool look_front(struct rg_front *f, uint64_t now)
 {
   struct ob_link *link = f->account->link;
@@ -275,6 +282,7 @@ static void on_open(void *ctx, struct ob_peer *p, const struct ob_request *r)
            account->name, words[role]);
   ob_peer_set_user(p, f);
   rg_log_line(&relay->gate->log, RG_LOG_INFO, "framework %s: connected", f->name);
+  resume_for(f);
   greet(f);
 }
 
@@ -339,6 +347,7 @@ static void on_up(void *ctx)
   f->greeted = f->dropped = f->paused = false;
   f->full_since_ms = 0;
   rg_log_line(&f->relay->gate->log, RG_LOG_INFO, "framework %s: connected", f->name);
+  resume_for(f);
   greet(f);
 }
 
