@@ -8,6 +8,7 @@ enum {
   REQUEST_MAX = 32 * 1024, /* copies of one request's headers, which lws holds to 8 KiB */
   HEADERS_MAX = 1024,      /* of an answer */
   SLICE = 16 * 1024,
+  REFUSAL_MAX = 1024, /* of a refusal's text: the relay's lists its paths; the rest is cut */
 };
 
 /* ---- the request ---- */
@@ -203,12 +204,13 @@ enum ob_exchange_step ob_exchange_continue(struct ob_exchange *x)
 
 void ob_exchange_refuse(struct ob_exchange *x, unsigned status, const char *why)
 {
-  unsigned char room[LWS_PRE + 512];
+  unsigned char room[LWS_PRE + 512 + REFUSAL_MAX];
+  size_t len = strnlen(why, REFUSAL_MAX);
   int n = snprintf((char *)room + LWS_PRE, sizeof room - LWS_PRE,
                    "HTTP/1.1 %u %s\r\nContent-Type: text/plain; charset=utf-8\r\n"
-                   "Content-Length: %zu\r\n%sConnection: close\r\n\r\n%s",
-                   status, ob_exchange_status(status), strlen(why),
-                   status == 401 ? "WWW-Authenticate: Bearer\r\n" : "", why);
+                   "Content-Length: %zu\r\n%sConnection: close\r\n\r\n%.*s",
+                   status, ob_exchange_status(status), len,
+                   status == 401 ? "WWW-Authenticate: Bearer\r\n" : "", (int)len, why);
   if (n > 0 && (size_t)n < sizeof room - LWS_PRE)
     lws_write(x->wsi, room + LWS_PRE, (size_t)n, LWS_WRITE_HTTP);
 }

@@ -40,7 +40,7 @@ enum ob_exchange_step { OB_EXCHANGE_MORE, OB_EXCHANGE_DONE, OB_EXCHANGE_CLOSE };
 /* The socket takes bytes: sends the next slice of the answer. */
 enum ob_exchange_step ob_exchange_continue(struct ob_exchange *x);
 
-/* Writes the answer to an upgrade that is refused. */
+/* Writes the answer to an upgrade that is refused; why is cut at 1 KiB. */
 void ob_exchange_refuse(struct ob_exchange *x, unsigned status, const char *why);
 const char *ob_exchange_status(unsigned status); /* its usual words */
 
