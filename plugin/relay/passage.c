@@ -13,6 +13,7 @@ enum {
   LINK_FULL = 1024 * 1024,       /* unsent bytes towards the implementation; then nobody is read */
   ANSWER_MAX = 64 * 1024,        /* of our own answers; a reason names a segment */
   PARAMS_MAX = 2 * OB_FRAME_MAX, /* of an action that is printed anew */
+  ECHO_MAX = 16 * 1024,          /* it is kept until the answer; frameworks use some bytes */
 };
 
 /* One action that waits for its answer. */
@@ -546,6 +547,9 @@ static void take(struct rg_front *f, struct span frame)
   struct ob_link *link = link_of(f);
   if (ob_action_read(frame, &f->relay->arena, &action, NULL) != SCHEMA_OK) {
     take_other(f, link, frame);
+  } else if (action.echo.len > ECHO_MAX) {
+    front_refuse(f, action.echo, RG_RETCODE_REFUSED,
+                 SPAN("Replygate: the echo is longer than 16 KiB"));
   } else if (f->role == RG_FRONT_EVENT) {
     front_refuse(f, echo_or_null(action.echo), RG_RETCODE_REFUSED,
                  SPAN("Replygate: this is the /event connection; actions go to /api or /"));
