@@ -199,6 +199,27 @@ Test(relay, several_endpoints_are_listed_to_who_names_none)
   stage_close(&r.stage);
 }
 
+Test(relay, many_endpoints_are_listed_too)
+{
+  struct relay r;
+  relay_open(&r);
+  FILE *f = fopen(r.stage.config, "w");
+  fprintf(f, "language: en\nrelay:\n  listen: 127.0.0.1:%u\nendpoints:\n", r.port);
+  for (int i = 0; i < 30; i++)
+    fprintf(f, "  an-endpoint-with-a-name-%02d: {connect: 'ws://127.0.0.1:1'}\n", i);
+  fclose(f);
+  char why[512];
+  cr_assert_eq(rg_gate_reload(r.stage.gate, why, sizeof why), RG_OK, "%s", why);
+  struct framework *a = framework_dial(r.port, "/", "");
+  cr_expect(has(a->head, "HTTP/1.1 404"), "%s", a->head);
+  char body[2048] = "";
+  usleep(100000);
+  ssize_t n = recv(a->fd, body, sizeof body - 1, MSG_DONTWAIT);
+  cr_expect(n > 0 && has(body, "/an-endpoint-with-a-name-29"), "%s", body);
+  framework_close(a);
+  stage_close(&r.stage);
+}
+
 /* The relay's and an endpoint's: a port that was in use when it was wanted. */
 Test(relay, a_port_that_is_free_again_is_listened_at_after_a_reload)
 {
@@ -329,6 +350,47 @@ Test(relay, a_framework_that_takes_nothing_is_let_go_and_the_others_go_on)
   stage_close(&r.stage);
 }
 
+enum {
+  BIG = 1 << 20,
+  BIG_COUNT = 40, /* far more than sockets and queues hold before reading stops */
+};
+
+/* A thread, because the gate stops reading. */
+static void *send_big(void *arg)
+{
+  struct relay *r = arg;
+  char *big = malloc(BIG + 64);
+  int n = sprintf(big, "{\"post_type\":\"notice\",\"x\":\"");
+  memset(big + n, 'x', BIG);
+  strcpy(big + n + BIG, "\"}");
+  for (int i = 0; i < BIG_COUNT; i++) bot_send(r->stage.bot, big);
+  free(big);
+  return NULL;
+}
+
+Test(relay, who_comes_beside_one_that_takes_nothing_has_its_events)
+{
+  struct relay r;
+  pthread_t sender;
+  relay_open(&r);
+  struct framework *slow = framework_dial(r.port, "/", "");
+  usleep(100000);
+  cr_assert_eq(pthread_create(&sender, NULL, send_big, &r), 0);
+  usleep(500000);
+  struct framework *good = framework_dial(r.port, "/", "");
+  size_t got = 0;
+  while (peer_wait(good->fd, POLLIN, 700)) {
+    enum ob_frame_kind kind = peer_next(good->in, good->fd);
+    if (kind == OB_FRAME_MORE || kind == OB_FRAME_CLOSE) break;
+    got += kind == OB_FRAME_TEXT && good->in->frames.payload.len > BIG;
+  }
+  cr_expect(got > 0 && got <= BIG_COUNT, "%zu", got);
+  framework_close(slow); /* before the sender's end: without this one all would be waiting for it */
+  pthread_join(sender, NULL);
+  framework_close(good);
+  stage_close(&r.stage);
+}
+
 /* ---- actions ---- */
 
 Test(relay, echoes_come_back_byte_for_byte)
@@ -359,6 +421,31 @@ Test(relay, echoes_come_back_byte_for_byte)
   }
   const char *text = framework_ask(f, "{\"action\":\"get_y\"}");
   cr_expect(has(text, "\"echo\":null"), "%s", text);
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
+/* It would be kept until the answer, and many of them. */
+Test(relay, an_echo_has_its_limit)
+{
+  enum { MOST = 16 * 1024 };
+  static char action[MOST + 64];
+  static const struct {
+    size_t len;
+    const char *status;
+  } rows[] = { { MOST - 64, "\"status\":\"ok\"" }, { MOST - 1, "\"retcode\":1400" } };
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    int n = sprintf(action, "{\"action\":\"get_x\",\"echo\":\"");
+    memset(action + n, 'e', rows[i].len);
+    strcpy(action + n + rows[i].len, "\"}");
+    const char *text = framework_ask(f, action);
+    const char *echo = text ? strstr(text, "\"echo\":\"") : NULL;
+    cr_expect(has(text, rows[i].status), "%zu: %.200s", i, text);
+    cr_expect(echo && strspn(echo + 8, "e") == rows[i].len, "%zu: the echo comes back", i);
+  }
   framework_close(f);
   stage_close(&r.stage);
 }
