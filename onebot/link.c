@@ -18,6 +18,7 @@ enum {
   PROBE_ARENA = 256 * 1024, /* a response to get_version_info is a few hundred bytes */
   HEARTBEAT_MIN_MS = 1000,  /* a peer's word is not believed beyond these */
   HEARTBEAT_MAX_MS = 600 * 1000,
+  STUCK_PROBES = 4,  /* so many times as long it may take nothing of what waits for it */
   HEARTBEATS = 3,    /* missed ones before the peer counts as dead: onebot.md 1.5 */
   FAULTS_LOGGED = 3, /* bad frames of one connection that get a line of their own */
   VERSION_MAX = 96,
@@ -54,7 +55,9 @@ struct ob_link {
   unsigned heartbeat_ms; /* 0: none seen */
   unsigned faults;
   uint64_t heard_ms, pinged_ms; /* pinged_ms 0: no ping is out */
-  struct ob_timer watch, probes;
+  uint64_t handed;              /* with the last look at what it takes */
+  bool waited;                  /* and whether something waited then */
+  struct ob_timer watch, probes, taking;
   /* calls */
   struct call *slots;
   size_t slot_count, first_free;
@@ -425,6 +428,21 @@ static void on_watch(struct ob_timer *t)
   }
 }
 
+/* A peer may be heard and yet take nothing: what waits for it would hold back for ever who sends it. */
+static void on_taking(struct ob_timer *t)
+{
+  struct ob_link *l = link_of(t, offsetof(struct ob_link, taking));
+  uint64_t handed = l->carrier->handed(l->wire);
+  bool waits = handed < l->carrier->queued(l->wire);
+  if (waits && l->waited && handed == l->handed) {
+    l->carrier->end(l->wire, "it takes nothing of what is sent, the connection is given up");
+    return;
+  }
+  l->waited = waits;
+  l->handed = handed;
+  ob_timer_set(l->options.service, t, STUCK_PROBES * l->options.probe_ms, on_taking);
+}
+
 void ob_link_heard(struct ob_link *l)
 {
   l->heard_ms = ob_now_ms();
@@ -656,6 +674,9 @@ void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
   l->heartbeat_ms = l->faults = 0;
   l->heard_ms = ob_now_ms();
   arm_watch(l, 0);
+  l->waited = false;
+  if (carrier->ping)
+    ob_timer_set(l->options.service, &l->taking, STUCK_PROBES * l->options.probe_ms, on_taking);
   tell(l, OB_LINK_OPEN, "connected");
   if (l->options.profile && l->options.self_id) { /* all that is needed is known */
     l->version_known = l->login_known = true;
@@ -674,6 +695,7 @@ static void detach(struct ob_link *l)
   l->wire = NULL;
   ob_timer_clear(l->options.service, &l->watch);
   ob_timer_clear(l->options.service, &l->probes);
+  ob_timer_clear(l->options.service, &l->taking);
   ob_timer_clear(l->options.service, &l->calls_timer);
   end_all_calls(l, handed);
 }

@@ -386,6 +386,31 @@ Test(client, tells_written_calls_from_queued_ones)
   end(&t);
 }
 
+Test(client, leaves_a_peer_that_takes_nothing)
+{
+  struct side t;
+  struct peer_in in;
+  begin(&t, "", NULL, NULL);
+  int fd = ready(&t, &in);
+  size_t big = 40u << 20; /* far beyond the socket's buffers */
+  char *params = malloc(big + 1);
+  memset(params, 'a', big);
+  params[0] = params[big - 1] = '"';
+  params[big] = 0;
+  call(&t, "big", params, 60000);
+  for (int i = 0; i < 40 && t.end.answers.n < 1; i++) { /* it is alive, but deaf */
+    peer_text(fd, false, "{\"post_type\":\"notice\"}");
+    usleep(100000);
+  }
+  cr_expect_eq(t.end.answers.n, 1);
+  cr_expect_eq(t.end.answer[0], OB_ANSWER_NOT_WRITTEN);
+  cr_expect(came(&t.end, OB_LINK_DOWN, "takes nothing"));
+  free(params);
+  peer_in_done(&in);
+  close(fd);
+  end(&t);
+}
+
 Test(client, refuses_calls_that_it_cannot_send)
 {
   struct side t;
