@@ -51,7 +51,10 @@ struct ob_peer { /* one TCP connection; a WebSocket once is_open */
   /* from here on: WebSocket */
   bool is_open, closing, close_sent, dropped;
   bool in_message, binary;
+  bool paused;
   bool heard, pinged; /* since the last sweep */
+  bool waited;        /* at the last sweep something waited to be sent */
+  uint64_t handed;    /* and so much was handed over by then */
   unsigned close_code, peer_code;
   char close_reason[OB_FRAME_CONTROL_MAX - 1];
   struct buf message;
@@ -404,6 +407,8 @@ void ob_peer_drop(struct ob_peer *p)
 
 void ob_peer_pause(struct ob_peer *p, bool pause)
 {
+  p->paused = pause;
+  p->heard = true; /* the silence in between was ours */
   lws_rx_flow_control(p->wsi, pause ? 0 : 1);
 }
 
@@ -521,10 +526,24 @@ static void accept_again(struct ob_timer *t)
   lws_rx_flow_control(l->wsi, 1);
 }
 
+/* Makes room by the oldest connection that is no WebSocket yet: who is slow at it must not keep all
+ * others out. False: there is none. */
+static bool make_room(struct ob_listener *l)
+{
+  struct ob_peer *oldest = NULL;
+  for (struct ob_peer *p = l->peers; p; p = p->next)
+    if (!p->is_open && !p->dropped) oldest = p;
+  if (oldest) ob_peer_drop(oldest);
+  return oldest != NULL;
+}
+
 static void adopt(struct ob_listener *l, int fd, const struct sockaddr *from, socklen_t size)
 {
-  struct ob_peer *p = l->peer_count < CONNECTIONS_MAX ? new_peer(l, from, size) : NULL;
+  bool room = l->peer_count < CONNECTIONS_MAX || make_room(l);
+  struct ob_peer *p = room ? new_peer(l, from, size) : NULL;
   if (!p) {
+    ob_service_log(l->s, OB_LOG_WARN, "%s: a connection is turned away: %zu are open", l->name,
+                   l->peer_count);
     close(fd);
     return;
   }
@@ -565,13 +584,29 @@ static int accept_ready(struct lws *wsi, enum lws_callback_reasons reason, void 
   return 0;
 }
 
-/* Pings whom nothing was heard of since the last time, and drops who did not even answer that. */
+/* Whether a peer took nothing since the last sweep of what waited for it already then. */
+static bool is_stuck(struct ob_peer *p)
+{
+  bool waits = ob_queue_size(&p->out) > 0 || p->closing;
+  bool stuck = waits && p->waited && p->handed == p->out.handed;
+  p->waited = waits;
+  p->handed = p->out.handed;
+  return stuck;
+}
+
+/* Pings whom nothing was heard of since the last time, and drops who did not even answer that, or
+ * takes nothing. */
 static void sweep(struct ob_timer *t)
 {
   struct ob_listener *l = lws_container_of(t, struct ob_listener, sweep);
   for (struct ob_peer *p = l->peers; p; p = p->next) {
-    if (!p->is_open || p->closing || p->dropped) continue;
-    if (p->heard) {
+    if (!p->is_open || p->dropped) continue;
+    if (is_stuck(p)) {
+      ob_service_log(l->s, OB_LOG_WARN, "%s: %s takes nothing, dropped", l->name, p->address);
+      ob_peer_drop(p);
+    } else if (p->closing || p->paused) {
+      continue;
+    } else if (p->heard) {
       p->heard = p->pinged = false;
     } else if (!p->pinged) {
       p->pinged = true;

@@ -85,6 +85,8 @@ static void on_text(void *ctx, struct ob_peer *p, struct span m)
     ob_peer_drop(p);
   else if (span_is(m, "raw"))
     ob_peer_send_raw(p, SPAN("\xc1\x01x"));
+  else if (span_is(m, "pause"))
+    ob_peer_pause(p, true);
   else if (!span_is(m, "mute"))
     cr_expect(ob_peer_send(p, m));
   peer_up(&t->texts);
@@ -570,6 +572,48 @@ Test(listen, on_all_addresses_takes_numbers_and_names_without_a_page)
   end(&t);
 }
 
+/* It shows life all the while; the other one is closed with all that still waits for it. */
+Test(listen, drops_who_takes_nothing)
+{
+  enum { COUNT = 8 };
+  struct seen t;
+  char head[1024];
+  unsigned port = begin(&t, &(struct ob_listen_options) { .ping_s = 1 });
+  char *big = malloc(BIG + 1);
+  memset(big, 'x', BIG);
+  big[BIG] = '\0';
+  for (int round = 0; round < 2; round++) {
+    int fd = peer_dial(port, "/", "", head, sizeof head);
+    for (int i = 0; i < COUNT; i++) peer_text(fd, true, big);
+    if (round == 1) peer_text(fd, true, "close 1008");
+    for (int i = 0; i < 40 && t.closed.n == round; i++) {
+      if (round == 0) peer_text(fd, true, "mute");
+      usleep(100000);
+    }
+    cr_expect(peer_reached(&t.closed, round + 1));
+    close(fd);
+  }
+  cr_expect(peer_logged(&t.log, "takes nothing"));
+  cr_expect_not(peer_logged(&t.log, "silent"));
+  free(big);
+  end(&t);
+}
+
+/* We do not hear it because we do not listen. */
+Test(listen, keeps_who_is_paused)
+{
+  struct seen t;
+  char head[1024];
+  unsigned port = begin(&t, &(struct ob_listen_options) { .ping_s = 1 });
+  int fd = peer_dial(port, "/", "", head, sizeof head);
+  peer_text(fd, true, "pause");
+  cr_expect(peer_reached(&t.texts, 1));
+  usleep(3500000);
+  cr_expect_eq(t.closed.n, 0);
+  close(fd);
+  end(&t);
+}
+
 Test(listen, survives_garbage)
 {
   static const char *const rows[] = { "\x16\x03\x01\x02\x00\x01", "GET\r\n\r\n", "\r\n\r\n\r\n",
@@ -604,7 +648,8 @@ Test(listen, bounds_its_connections)
   unsigned port = begin(&t, NULL);
   int fds[80];
   for (int i = 0; i < 80; i++) fds[i] = peer_connect(port);
-  cr_expect(peer_ended(fds[79]), "above the limit: hung up");
+  cr_expect(peer_ended(fds[0]), "above the limit: the oldest that asked for nothing is hung up");
+  cr_expect_not(peer_wait(fds[79], POLLIN, 100), "who comes gets in");
   for (int i = 0; i < 80; i++) close(fds[i]);
   unsigned status = 0;
   for (int i = 0; i < 50 && status != 204; i++) {
