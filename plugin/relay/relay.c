@@ -109,7 +109,10 @@ static bool all_full(const struct rg_relay *relay, const struct rg_account *acco
  * take theirs. */
 static void resume_for(const struct rg_front *f)
 {
-  if (f->role != RG_FRONT_API && f->account->link) ob_link_pause(f->account->link, false);
+  bool full = false;
+  for (const struct rg_front *g = f->relay->fronts; g && !full; g = g->next)
+    full = g->account == f->account && g->full_since_ms > 0;
+  if (full && f->role != RG_FRONT_API && f->account->link) ob_link_pause(f->account->link, false);
 }
 
 static bool look_front(struct rg_front *f, uint64_t now)
