@@ -449,10 +449,10 @@ static void pass(struct rg_front *f, struct ob_link *link, const struct ob_actio
 
 /* What a frame that is no action holds. */
 struct look {
-  bool fine, object; /* object: sound JSON, but no object where it is false */
-  bool has_action;
-  struct span echo; /* its raw bytes; empty: none */
-  size_t at;        /* of a fault */
+  bool fine, has_action;
+  struct span echo;      /* its raw bytes; empty: none */
+  enum schema_code code; /* of a fault in the JSON; SCHEMA_OK: it is another value than an object */
+  size_t at;
 };
 
 static struct look look_at(struct span frame, struct arena *arena)
@@ -461,8 +461,8 @@ static struct look look_at(struct span frame, struct arena *arena)
   struct schema_json r;
   schema_json_init(&r, frame, arena, SCHEMA_DEPTH_EVENT);
   enum schema_token token = schema_json_next(&r);
-  l.object = token == SCHEMA_JSON_OBJECT;
-  while (l.object && (token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {
+  bool object = token == SCHEMA_JSON_OBJECT;
+  while (object && (token = schema_json_next(&r)) == SCHEMA_JSON_KEY) {
     bool is_echo = span_eq(r.text, SPAN("echo"));
     l.has_action |= span_eq_nocase(r.text, SPAN("action"));
     token = schema_json_next(&r);
@@ -471,6 +471,7 @@ static struct look look_at(struct span frame, struct arena *arena)
     if (is_echo) l.echo = (struct span) { frame.ptr + from, schema_json_offset(&r) - from };
   }
   l.fine = token == SCHEMA_JSON_OBJECT_END && schema_json_next(&r) == SCHEMA_JSON_END;
+  l.code = r.error.code;
   l.at = r.error.at;
   return l;
 }
@@ -518,17 +519,30 @@ static struct span faulty_echo(struct span frame, struct arena *arena)
   return count == 1 && !is_echo ? value_in(echo, arena) : SPAN("");
 }
 
-static const char *fault_of(const struct look *l)
+/* Refuses a frame that is no action. code: why it could not be read as one. */
+static void refuse_frame(struct rg_front *f, const struct look *l, enum schema_code code,
+                         struct span echo)
 {
-  if (!l->object) return "Replygate: an action is a JSON object";
-  if (!l->fine) return "Replygate: the frame is not strict JSON (RFC 8259), or a key stands twice";
-  return "Replygate: an action is an object with a string action";
+  char text[160];
+  const char *why = "Replygate: an action is an object with a string action";
+  if (code == SCHEMA_ENOMEM) {
+    why = "Replygate: the frame holds too many values";
+  } else if (!l->fine && l->code == SCHEMA_OK) {
+    why = "Replygate: an action is a JSON object";
+  } else if (!l->fine) {
+    snprintf(text, sizeof text, "Replygate: the frame is not strict JSON (RFC 8259): %s, byte %zu",
+             schema_code_text(l->code), l->at);
+    why = text;
+  }
+  front_refuse(f, echo_or_null(echo), RG_RETCODE_REFUSED, span_of(why));
 }
 
 /* A frame that is no action. One without an action and an echo asks nothing; the implementation may
  * know what it is. */
-static void take_other(struct rg_front *f, struct ob_link *link, struct span frame)
+static void take_other(struct rg_front *f, struct ob_link *link, struct span frame,
+                       enum schema_code code)
 {
+  arena_reset(&f->relay->arena); /* which may have come to its end */
   struct look l = look_at(frame, &f->relay->arena);
   if (l.fine && !l.has_action && l.echo.len == 0) {
     if (link) ob_link_send(link, frame);
@@ -537,16 +551,21 @@ static void take_other(struct rg_front *f, struct ob_link *link, struct span fra
   rg_log_line(&f->account->gate->log, RG_LOG_WARN,
               "framework %s: a frame of %zu bytes is no action (byte %zu)", f->name, frame.len,
               l.at);
-  struct span echo = l.fine ? l.echo : faulty_echo(frame, &f->relay->arena);
-  front_refuse(f, echo_or_null(echo), RG_RETCODE_REFUSED, span_of(fault_of(&l)));
+  struct span echo = l.echo;
+  if (!l.fine) {
+    arena_reset(&f->relay->arena);
+    echo = faulty_echo(frame, &f->relay->arena);
+  }
+  refuse_frame(f, &l, l.code == SCHEMA_ENOMEM ? l.code : code, echo);
 }
 
 static void take(struct rg_front *f, struct span frame)
 {
   struct ob_action action;
   struct ob_link *link = link_of(f);
-  if (ob_action_read(frame, &f->relay->arena, &action, NULL) != SCHEMA_OK) {
-    take_other(f, link, frame);
+  enum schema_code code = ob_action_read(frame, &f->relay->arena, &action, NULL);
+  if (code != SCHEMA_OK) {
+    take_other(f, link, frame, code);
   } else if (action.echo.len > ECHO_MAX) {
     front_refuse(f, action.echo, RG_RETCODE_REFUSED,
                  SPAN("Replygate: the echo is longer than 16 KiB"));

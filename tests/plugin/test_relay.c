@@ -450,6 +450,41 @@ Test(relay, an_echo_has_its_limit)
   stage_close(&r.stage);
 }
 
+/* What is no action is answered with its fault and, as far as it can be seen, its echo. */
+Test(relay, a_frame_that_is_no_action_is_told_why)
+{
+  static const struct {
+    const char *frame, *why, *echo;
+  } rows[] = {
+    { "[{\"action\":\"get_x\",\"echo\":1}]", "an action is a JSON object", "\"echo\":null}" },
+    { "{\"action\":5,\"echo\":2}", "a string action", "\"echo\":2}" },
+    { "{\"action\":\"get_x\",\"action\":\"get_y\",\"echo\":[3]}", "the same key twice",
+      "\"echo\":[3]}" },
+    { "{\"action\":\"get_x\",\"echo\":\"\\ud800\"}", "byte 26", "\"echo\":null}" },
+    { "\xef\xbb\xbf{\"action\":\"get_x\",\"echo\":4}", "not valid JSON here, byte 0",
+      "\"echo\":4}" },
+    { "{\"action\":\"get_x\",\"echo\":5", "ends before it is complete", "\"echo\":null}" },
+  };
+  struct relay r;
+  relay_open(&r);
+  struct framework *f = framework_dial(r.port, "/", "");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const char *text = framework_ask(f, rows[i].frame);
+    cr_expect(has(text, "\"retcode\":1400") && has(text, rows[i].why) && has(text, rows[i].echo),
+              "%zu: %s", i, text);
+  }
+  enum { SIZE = 12 << 20 }; /* of a small value each: more than the memory for a frame holds */
+  char *many = malloc(SIZE + 64);
+  size_t n = (size_t)sprintf(many, "{\"action\":\"get_x\",\"params\":[0");
+  while (n < SIZE) many[n++] = ',', many[n++] = '0';
+  strcpy(many + n, "],\"echo\":6}");
+  const char *text = framework_ask(f, many);
+  cr_expect(has(text, "too many values") && has(text, "\"echo\":6}"), "%.300s", text);
+  free(many);
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
 Test(relay, messages_are_judged)
 {
   static const struct {
