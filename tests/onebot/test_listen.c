@@ -580,6 +580,7 @@ Test(listen, drops_who_takes_nothing)
   char head[1024];
   unsigned port = begin(&t, &(struct ob_listen_options) { .ping_s = 1 });
   char *big = malloc(BIG + 1);
+  cr_assert(big);
   memset(big, 'x', BIG);
   big[BIG] = '\0';
   for (int round = 0; round < 2; round++) {

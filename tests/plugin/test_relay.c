@@ -360,6 +360,7 @@ static void *send_big(void *arg)
 {
   struct relay *r = arg;
   char *big = malloc(BIG + 64);
+  cr_assert(big);
   int n = sprintf(big, "{\"post_type\":\"notice\",\"x\":\"");
   memset(big + n, 'x', BIG);
   strcpy(big + n + BIG, "\"}");
@@ -475,6 +476,7 @@ Test(relay, a_frame_that_is_no_action_is_told_why)
   }
   enum { SIZE = 12 << 20 }; /* of a small value each: more than the memory for a frame holds */
   char *many = malloc(SIZE + 64);
+  cr_assert(many);
   size_t n = (size_t)sprintf(many, "{\"action\":\"get_x\",\"params\":[0");
   while (n < SIZE) many[n++] = ',', many[n++] = '0';
   strcpy(many + n, "],\"echo\":6}");
