@@ -200,6 +200,8 @@ static int begin_upgrade(struct ob_peer *p, struct lws *wsi, const char *protoco
   if (!why && (lws_hdr_copy(wsi, version, sizeof version, WSI_TOKEN_VERSION) <= 0 ||
                strcmp(version, "13") != 0))
     status = 400, why = "Sec-WebSocket-Version must be 13";
+  if (!why && lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL) > 0) /* lws would hang up */
+    status = 400, why = "no Sec-WebSocket-Protocol is spoken here, leave the header out";
   if (!why) {
     status = l->on.upgrade ? l->on.upgrade(l->on.ctx, &x->request, &why) : 404;
     if (is_gone(wsi)) return -1;
@@ -242,7 +244,7 @@ static int receive(struct ob_peer *p, struct lws *wsi, struct span part)
 {
   p->heard = true;
   if (p->dropped) return -1;
-  if (p->closing) return 0;
+  if (p->closing || p->peer_code != OB_CLOSE_ABNORMAL) return 0; /* either has said goodbye */
   if (lws_is_first_fragment(wsi)) {
     p->in_message = true;
     p->binary = lws_frame_is_binary(wsi) != 0;

@@ -257,6 +257,9 @@ Test(listen, refuses_upgrades_before_they_are_done)
   peer_read_head(fd, head, sizeof head);
   cr_expect_eq(strncmp(head, "HTTP/1.1 400", 12), 0, "%s", head);
   close(fd);
+  fd = peer_dial(port, "/x", "Sec-WebSocket-Protocol: onebot, 11.onebot\r\n", head, sizeof head);
+  cr_expect_eq(strncmp(head, "HTTP/1.1 400", 12), 0, "%s", head);
+  close(fd);
   fd = peer_connect(port);
   peer_puts(fd, "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n");
   cr_expect(peer_ended(fd));
@@ -375,6 +378,27 @@ Test(listen, ends_connections_in_every_way)
   }
   for (int i = 0; i < 50 && peer_open_fds() != before; i++) usleep(20000);
   cr_expect_eq(peer_open_fds(), before);
+  end(&t);
+}
+
+Test(listen, takes_nothing_after_a_goodbye)
+{
+  struct seen t;
+  struct peer_in in;
+  char head[1024], bytes[64];
+  unsigned port = begin(&t, NULL);
+  int fd = peer_dial(port, "/", "", head, sizeof head);
+  peer_in_init(&in, false);
+  struct span code = SPAN("\x03\xe8"), word = SPAN("late");
+  static const unsigned char mask[4] = { 1, 2, 3, 4 };
+  size_t n = ob_frame_write(bytes, OB_OP_CLOSE, &code, 1, mask);
+  n += ob_frame_write(bytes + n, OB_OP_TEXT, &word, 1, mask);
+  peer_write(fd, (struct span) { bytes, n });
+  cr_expect_eq(peer_next(&in, fd), OB_FRAME_CLOSE);
+  peer_in_done(&in);
+  close(fd);
+  cr_expect(peer_reached(&t.closed, 1));
+  cr_expect_eq(t.texts.n, 0);
   end(&t);
 }
 
