@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "onebot/frame.h"
+#include "onebot/handshake.h"
 #include "onebot/queue.h"
 #include "onebot/resolver.h"
 #include "onebot/url.h"
@@ -34,9 +35,6 @@ enum {
   WRITE_ROUND = 256 * 1024, /* at one wake-up; then others have their turn */
   MASKS = 4096,             /* bytes of randomness taken at once: a read() for each frame is dear */
   READ_ANYWAY_MS = 1,
-  KEY_LEN = 24,    /* base64 of 16 bytes */
-  ACCEPT_LEN = 28, /* and of a SHA-1 */
-  BASE64_ROOM = 2, /* lws_b64_encode_string wants one byte more than the NUL needs */
   WHY_MAX = 256,
   TOKEN_MAX = 1024,
 };
@@ -67,8 +65,8 @@ struct ob_dial {
   bool paused, unread;
   unsigned status; /* of the HTTP answer, 0: none */
   unsigned close_code;
-  char accept[ACCEPT_LEN + BASE64_ROOM]; /* what the peer must answer */
-  char why[WHY_MAX];                     /* the first reason why this attempt ends */
+  char accept[OB_HANDSHAKE_ACCEPT + 1]; /* what the peer must answer */
+  char why[WHY_MAX];                    /* the first reason why this attempt ends */
 
   struct ob_frames in;
   struct ob_queue out;
@@ -229,7 +227,7 @@ static void note_close(struct ob_dial *d)
   reason[n] = 0;
   d->close_code = d->in.code;
   because(d, "the peer closed the connection (code %u%s%s)", d->in.code, n ? ", " : "", reason);
-  start_closing(d, d->in.code == OB_CLOSE_NO_CODE ? 0 : OB_CLOSE_NORMAL);
+  start_closing(d, ob_frame_close_answer(d->in.code));
 }
 
 /* One complete thing from the peer. False: the client is closed or nothing more is wanted. */
@@ -301,30 +299,15 @@ static int writable(struct ob_dial *d, struct lws *wsi)
 
 /* ---- the upgrade ---- */
 
-/* A new key, and what the peer must answer to it. False: no randomness. */
-static bool make_key(struct ob_dial *d, char key[KEY_LEN + BASE64_ROOM])
-{
-  static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-  unsigned char random[16], hash[20];
-  char joined[KEY_LEN + sizeof guid];
-  if (lws_get_random(ob_service_lws(d->s), random, sizeof random) != sizeof random ||
-      lws_b64_encode_string((char *)random, sizeof random, key, KEY_LEN + BASE64_ROOM) != KEY_LEN)
-    return false;
-  memcpy(joined, key, KEY_LEN);
-  memcpy(joined + KEY_LEN, guid, sizeof guid);
-  lws_SHA1((unsigned char *)joined, sizeof joined - 1, hash);
-  return lws_b64_encode_string((char *)hash, sizeof hash, d->accept, sizeof d->accept) ==
-         ACCEPT_LEN;
-}
-
 static int write_headers(struct ob_dial *d, unsigned char **at, size_t room)
 {
   static const char close_header[] = "connection: close\r\n";
   size_t n = sizeof close_header - 1;
-  char key[KEY_LEN + BASE64_ROOM];
+  char key[OB_HANDSHAKE_KEY + 1];
   /* lws has just written that; two Connection headers would be left */
   if (memcmp(*at - n, close_header, n) == 0) *at -= n, room += n;
-  if (!make_key(d, key)) return -1;
+  if (!ob_handshake_key(ob_service_lws(d->s), key) || !ob_handshake_accept(key, d->accept))
+    return -1;
   int len = snprintf((char *)*at, room,
                      "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
                      "Sec-WebSocket-Key: %s\r\n%s%s%s%s",
@@ -337,9 +320,9 @@ static int write_headers(struct ob_dial *d, unsigned char **at, size_t room)
 
 static bool accept_is_right(struct ob_dial *d, struct lws *wsi)
 {
-  char accept[ACCEPT_LEN + 1];
-  return lws_hdr_copy(wsi, accept, sizeof accept, WSI_TOKEN_ACCEPT) == ACCEPT_LEN &&
-         memcmp(accept, d->accept, ACCEPT_LEN) == 0;
+  char accept[OB_HANDSHAKE_ACCEPT + 1];
+  return lws_hdr_copy(wsi, accept, sizeof accept, WSI_TOKEN_ACCEPT) == OB_HANDSHAKE_ACCEPT &&
+         memcmp(accept, d->accept, OB_HANDSHAKE_ACCEPT) == 0;
 }
 
 static int answered(struct ob_dial *d, struct lws *wsi)

@@ -187,10 +187,13 @@ enum ob_frame_kind ob_frames_next(struct ob_frames *f, struct span *input)
     input->ptr += part.len;
     input->len -= part.len;
     f->left -= part.len;
-    /* a message that is one frame and lies in the input as it is: handed out without a copy */
-    bool in_place = f->left == 0 && f->final && !f->masked && f->message.len == 0;
-    if ((!in_place || is_control(f->opcode)) && part.len && !keep(f, part))
-      return fault(f, OB_CLOSE_TOO_BIG, "no memory for a message");
+    /* a message that is one frame and lies whole in the input: handed out without a copy */
+    bool in_place = f->left == 0 && f->passed == 0 && f->final && f->message.len == 0;
+    if (!in_place || is_control(f->opcode)) {
+      if (part.len && !keep(f, part)) return fault(f, OB_CLOSE_TOO_BIG, "no memory for a message");
+    } else if (f->masked) {
+      mask_bytes((char *)part.ptr, part.len, f->head + head_size(f->head) - 4, 0);
+    }
     f->passed += part.len;
     if (f->left) return OB_FRAME_MORE;
     enum ob_frame_kind kind = end_frame(f, part);
@@ -240,4 +243,11 @@ size_t ob_frame_close_payload(char *out, unsigned code, struct span reason)
   out[1] = (char)(code & 0xFF);
   if (n) memcpy(out + 2, reason.ptr, n);
   return n + 2;
+}
+
+unsigned ob_frame_close_answer(unsigned code)
+{
+  if (code == OB_CLOSE_NO_CODE) return 0;
+  bool given = code >= 1000 && code <= 1014 && (code < 1004 || code > OB_CLOSE_ABNORMAL);
+  return given || (code >= 3000 && code <= 4999) ? code : OB_CLOSE_PROTOCOL;
 }

@@ -61,7 +61,8 @@ struct ob_frames {
 void ob_frames_init(struct ob_frames *f, bool from_client, size_t message_max);
 void ob_frames_done(struct ob_frames *f);
 /* Takes bytes off the front of *input until something is complete. Call again until
- * OB_FRAME_MORE. Linear; a message never needs more memory than message_max. */
+ * OB_FRAME_MORE. A masked message is unmasked where it lies: the input of a reader with from_client
+ * is to be writable. Linear; a message never needs more memory than message_max. */
 enum ob_frame_kind ob_frames_next(struct ob_frames *f, struct span *input);
 
 /* Size of the header of a frame with so many bytes of payload. */
@@ -75,5 +76,8 @@ size_t ob_frame_write(char *out, enum ob_opcode opcode, const struct span *parts
                       const unsigned char mask[4]);
 /* The payload of a close frame in out[125]; code 0: empty. The reason is cut at a character. */
 size_t ob_frame_close_payload(char *out, unsigned code, struct span reason);
+/* The code that answers a peer's close frame: its own; 0 where it gave none, OB_CLOSE_PROTOCOL where
+ * no peer may give that one (RFC 6455 7.4). */
+unsigned ob_frame_close_answer(unsigned code);
 
 #endif

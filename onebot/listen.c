@@ -5,13 +5,16 @@
  * only some time after it was closed. One vhost serves all listeners of a service; a connection
  * finds its listener through its opaque pointer, which is NULL once the listener has let it go.
  *
- * Incoming frames are read by lws' WebSocket role. Outgoing ones are framed here and handed over
- * many at a time (LWS_WRITE_RAW): 1.1 instead of 8.3 microseconds a message. One such write holds
- * whole frames only, because lws may put its own pong between two of them. */
+ * lws parses the requests, the upgrade among them. An accepted WebSocket is then taken out of its
+ * hands: a descriptor of our own goes back in as a raw socket, and frames are read and written here
+ * as for the connections that we dial (frame.h). lws' own WebSocket role unmasks byte by byte and
+ * calls back for each piece, a tenth of what a relayed message costs in all, and it copies what the
+ * socket does not take at once. */
 #include "onebot/listen.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libwebsockets.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -20,6 +23,7 @@
 
 #include "onebot/exchange.h"
 #include "onebot/frame.h"
+#include "onebot/handshake.h"
 #include "onebot/queue.h"
 
 enum {
@@ -31,12 +35,9 @@ enum {
   ACCEPT_ROUND = 16,      /* at one wake-up, so that a flood of them stops nobody else */
   ACCEPT_PAUSE_MS = 1000, /* where no descriptor is left */
   PING_S = 30,
-  CLOSE_S = 5,
-  WRITE_ROUND = 256 * 1024,     /* handed over at one wake-up; then others have their turn */
-  FRAGMENT_ABOVE = 1024 * 1024, /* a larger message is sent in fragments: lws copies what the socket
-                                   does not take at once */
-  FRAGMENT = 256 * 1024,
-  KEEP_MESSAGE = 256 * 1024, /* of the buffer that stays between two messages */
+  CLOSE_S = 5,              /* for a peer to take what waits and to answer a close frame */
+  WRITE_ROUND = 256 * 1024, /* handed over at one wake-up; then others have their turn */
+  PONG_MAX = 64 * 1024,     /* waiting bytes beyond which pings are not answered */
 };
 
 enum kind { KIND_LISTENER, KIND_PEER };
@@ -49,15 +50,13 @@ struct ob_peer { /* one TCP connection; a WebSocket once is_open */
   char address[INET6_ADDRSTRLEN];
   struct ob_exchange *x; /* the request that is being answered, the upgrade until it is done */
   /* from here on: WebSocket */
-  bool is_open, closing, close_sent, dropped;
-  bool in_message, binary;
-  bool paused;
-  bool heard, pinged; /* since the last sweep */
-  bool waited;        /* at the last sweep something waited to be sent */
-  uint64_t handed;    /* and so much was handed over by then */
-  unsigned close_code, peer_code;
-  char close_reason[OB_FRAME_CONTROL_MAX - 1];
-  struct buf message;
+  bool is_open, dropped, paused;
+  bool closing, ended; /* our close frame is queued; theirs came */
+  bool heard, pinged;  /* since the last sweep */
+  bool waited;         /* at the last sweep something waited to be sent */
+  uint64_t handed;     /* and so much was handed over by then */
+  unsigned code;       /* for the closed handler */
+  struct ob_frames in;
   struct ob_queue out;
   void *user;
 };
@@ -188,24 +187,83 @@ static int continue_answer(struct ob_peer *p, struct lws *wsi)
   return step == OB_EXCHANGE_CLOSE || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
-/* Judges an upgrade. Returns non-zero where it was refused: lws hangs up. */
+/* Why a handshake is none (RFC 6455 4.2.1); NULL: it is sound. key: room for OB_HANDSHAKE_KEY + 1. */
+static const char *handshake_fault(struct lws *wsi, char *key)
+{
+  char version[8], connection[64];
+  if (lws_hdr_copy(wsi, version, sizeof version, WSI_TOKEN_VERSION) <= 0 ||
+      strcmp(version, "13") != 0)
+    return "Sec-WebSocket-Version must be 13";
+  if (lws_hdr_copy(wsi, connection, sizeof connection, WSI_TOKEN_CONNECTION) <= 0 ||
+      !strcasestr(connection, "upgrade"))
+    return "Connection must be Upgrade";
+  if (lws_hdr_copy(wsi, key, OB_HANDSHAKE_KEY + 1, WSI_TOKEN_KEY) != OB_HANDSHAKE_KEY)
+    return "Sec-WebSocket-Key must be 16 bytes in base64";
+  if (lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL) > 0)
+    return "no Sec-WebSocket-Protocol is spoken here, leave the header out";
+  return NULL;
+}
+
+/* Answers an upgrade that is accepted: little enough for the buffer of a fresh socket. */
+static bool answer_upgrade(int fd, const char *key)
+{
+  char accept[OB_HANDSHAKE_ACCEPT + 1], answer[256];
+  if (!ob_handshake_accept(key, accept)) return false;
+  int n = snprintf(answer, sizeof answer,
+                   "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                   "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
+                   accept);
+  return send(fd, answer, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n;
+}
+
+/* Takes the socket out of lws' hands, which is left with another one to close. -1: no descriptor. */
+static int detach(struct lws *wsi)
+{
+  int theirs = (int)lws_get_socket_fd(wsi);
+  int ours = fcntl(theirs, F_DUPFD_CLOEXEC, 0),
+      other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (ours >= 0 && (other < 0 || dup3(other, theirs, O_CLOEXEC) < 0)) {
+    close(ours);
+    ours = -1;
+  }
+  if (other >= 0) close(other);
+  return ours;
+}
+
+static bool hand_to_lws(struct ob_peer *p, int fd, lws_adoption_type type);
+
+/* The upgrade is accepted: from here on the connection is a WebSocket. Always -1: lws closes what it
+ * has left. A client that sends frames before it has our answer loses them, and then itself. */
+static int open_peer(struct ob_peer *p, struct lws *wsi, const char *key)
+{
+  struct ob_listener *l = p->l;
+  if (!answer_upgrade((int)lws_get_socket_fd(wsi), key)) return -1;
+  int fd = detach(wsi);
+  if (fd < 0) return -1;
+  lws_set_opaque_user_data(wsi, NULL);
+  p->is_open = p->heard = true;
+  ob_frames_init(&p->in, true, l->message_max);
+  if (!hand_to_lws(p, fd, LWS_ADOPT_SOCKET)) return -1;
+  struct lws *stream = p->wsi;
+  if (l->on.open) l->on.open(l->on.ctx, p, &p->x->request);
+  if (!is_gone(stream)) end_exchange(p);
+  return -1;
+}
+
+/* Judges an upgrade. Always -1: it was refused, or the connection is lws' no longer. */
 static int begin_upgrade(struct ob_peer *p, struct lws *wsi, const char *protocol)
 {
   struct ob_listener *l = p->l;
   struct ob_exchange *x = new_exchange(p, wsi);
   if (!x || strcasecmp(protocol, "websocket") != 0) return -1;
+  char key[OB_HANDSHAKE_KEY + 1];
   unsigned status = 403;
   const char *why = refusal(l, &x->request, true);
-  char version[8];
-  if (!why && (lws_hdr_copy(wsi, version, sizeof version, WSI_TOKEN_VERSION) <= 0 ||
-               strcmp(version, "13") != 0))
-    status = 400, why = "Sec-WebSocket-Version must be 13";
-  if (!why && lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL) > 0) /* lws would hang up */
-    status = 400, why = "no Sec-WebSocket-Protocol is spoken here, leave the header out";
+  if (!why && (why = handshake_fault(wsi, key))) status = 400;
   if (!why) {
     status = l->on.upgrade ? l->on.upgrade(l->on.ctx, &x->request, &why) : 404;
     if (is_gone(wsi)) return -1;
-    if (status == 0) return 0;
+    if (status == 0) return open_peer(p, wsi, key);
   }
   if (!why) why = ob_exchange_status(status);
   ob_service_log(l->s, OB_LOG_INFO, "%s: refused a WebSocket from %s: %u, %s", l->name, p->address,
@@ -215,92 +273,108 @@ static int begin_upgrade(struct ob_peer *p, struct lws *wsi, const char *protoco
   return -1;
 }
 
-static int open_peer(struct ob_peer *p, struct lws *wsi)
+/* ---- sending ---- */
+
+/* Room for the payload of one frame, whose header is written. */
+static char *queue_head(struct ob_peer *p, enum ob_opcode opcode, size_t size)
 {
-  if (!p->x) return -1;
-  p->is_open = p->heard = true;
-  buf_init(&p->message, p->l->message_max);
-  if (p->l->on.open) p->l->on.open(p->l->on.ctx, p, &p->x->request);
-  if (is_gone(wsi)) return -1;
-  end_exchange(p);
-  return p->dropped ? -1 : 0;
+  char *room = ob_queue_add(&p->out, ob_frame_head_size(size, false) + size);
+  if (!room) return NULL;
+  lws_callback_on_writable(p->wsi);
+  return room + ob_frame_head(room, opcode, true, size, NULL);
 }
 
-/* ---- messages ---- */
-
-static void hand_over(struct ob_peer *p, struct span message)
+static void queue_close(struct ob_peer *p, unsigned code, struct span reason)
 {
-  struct ob_listener *l = p->l;
-  if (!p->binary)
-    l->on.text(l->on.ctx, p, message);
-  else if (l->on.binary)
-    l->on.binary(l->on.ctx, p, message);
-  else
-    ob_peer_close(p, OB_CLOSE_UNSUPPORTED, "text frames only");
-}
-
-/* A piece of a message: as much as lws read of one frame. */
-static int receive(struct ob_peer *p, struct lws *wsi, struct span part)
-{
-  p->heard = true;
-  if (p->dropped) return -1;
-  if (p->closing || p->peer_code != OB_CLOSE_ABNORMAL) return 0; /* either has said goodbye */
-  if (lws_is_first_fragment(wsi)) {
-    p->in_message = true;
-    p->binary = lws_frame_is_binary(wsi) != 0;
+  char payload[OB_FRAME_CONTROL_MAX];
+  size_t size = ob_frame_close_payload(payload, code, reason);
+  char *room = queue_head(p, OB_OP_CLOSE, size);
+  if (!room) {
+    ob_peer_drop(p);
+    return;
   }
-  if (!p->in_message) return 0;
-  bool complete = lws_is_final_fragment(wsi) && lws_remaining_packet_payload(wsi) == 0;
-  if (p->message.len + part.len + lws_remaining_packet_payload(wsi) > p->l->message_max) {
-    buf_done(&p->message);
-    p->in_message = false;
-    ob_peer_close(p, OB_CLOSE_TOO_BIG, "the message is too large");
-    return 0;
-  }
-  bool in_place = complete && p->message.len == 0;
-  if (!in_place && part.len && !buf_add(&p->message, part)) return -1;
-  if (!complete) return 0;
-  p->in_message = false;
-  hand_over(p, in_place ? part : buf_span(&p->message));
-  if (is_gone(wsi)) return -1;
-  if (p->message.cap > KEEP_MESSAGE)
-    buf_done(&p->message);
-  else
-    buf_clear(&p->message);
-  return p->dropped ? -1 : 0;
+  if (size) memcpy(room, payload, size);
+  p->closing = true;
+  p->code = code ? code : OB_CLOSE_NO_CODE;
+  lws_set_timeout(p->wsi, PENDING_TIMEOUT_USER_OK, CLOSE_S);
 }
 
 static int write_queued(struct ob_peer *p, struct lws *wsi)
 {
   if (p->dropped) return -1;
-  size_t written = 0;
-  while (written < WRITE_ROUND && !lws_partial_buffered(wsi)) {
+  for (size_t written = 0; written < WRITE_ROUND;) {
     struct span front = ob_queue_front(&p->out, SIZE_MAX);
     if (front.len == 0) break;
-    if (lws_write(wsi, (unsigned char *)front.ptr, front.len, LWS_WRITE_RAW) < 0) return -1;
-    written += front.len;
-    ob_queue_take(&p->out, front.len);
+    ssize_t n =
+        send((int)lws_get_socket_fd(wsi), front.ptr, front.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN && errno != EINTR) return -1;
+    if (n <= 0) break;
+    written += (size_t)n;
+    ob_queue_take(&p->out, (size_t)n);
+    if (p->closing) lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, CLOSE_S); /* it moves */
   }
   if (ob_queue_size(&p->out)) {
     lws_callback_on_writable(wsi);
     return 0;
   }
-  if (!p->closing || p->close_sent) return 0;
-  if (lws_partial_buffered(wsi)) {
-    lws_callback_on_writable(wsi);
-    return 0;
+  /* what follows a fault is not understood; hanging up on it could take our close frame along */
+  if (p->in.faulty) shutdown((int)lws_get_socket_fd(wsi), SHUT_WR);
+  return p->ended ? -1 : 0;
+}
+
+/* ---- messages ---- */
+
+/* The peer's close frame: the first word is answered, the answer to ours ends the connection. */
+static void take_close(struct ob_peer *p)
+{
+  p->ended = true;
+  if (p->closing) {
+    lws_callback_on_writable(p->wsi);
+    return;
   }
-  p->close_sent = true;
-  p->peer_code = p->close_code ? p->close_code : OB_CLOSE_NO_CODE;
-  if (p->close_code == 0) { /* lws cannot send one without a code */
-    unsigned char bare[LWS_PRE + 2] = { 0 };
-    ob_frame_head((char *)bare + LWS_PRE, OB_OP_CLOSE, true, 0, NULL);
-    lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, CLOSE_S);
-    return lws_write(wsi, bare + LWS_PRE, 2, LWS_WRITE_RAW) == 2 ? 0 : -1;
+  queue_close(p, ob_frame_close_answer(p->in.code), SPAN(""));
+  p->code = p->in.code;
+}
+
+static void take_ping(struct ob_peer *p)
+{
+  struct span payload = p->in.payload;
+  if (p->closing || ob_queue_size(&p->out) >= PONG_MAX) return;
+  char *room = queue_head(p, OB_OP_PONG, payload.len);
+  if (room && payload.len) memcpy(room, payload.ptr, payload.len);
+}
+
+static void take(struct ob_peer *p, enum ob_frame_kind kind)
+{
+  struct ob_listener *l = p->l;
+  switch (kind) {
+  case OB_FRAME_TEXT:
+    if (!p->closing) l->on.text(l->on.ctx, p, p->in.payload);
+    break;
+  case OB_FRAME_BINARY:
+    if (p->closing) break;
+    if (l->on.binary)
+      l->on.binary(l->on.ctx, p, p->in.payload);
+    else
+      ob_peer_close(p, OB_CLOSE_UNSUPPORTED, "text frames only");
+    break;
+  case OB_FRAME_PING: take_ping(p); break;
+  case OB_FRAME_CLOSE: take_close(p); break;
+  case OB_FRAME_FAULT: ob_peer_close(p, p->in.code, p->in.what); break;
+  case OB_FRAME_PONG:
+  case OB_FRAME_MORE: break;
   }
-  lws_close_reason(wsi, (enum lws_close_status)p->close_code, (unsigned char *)p->close_reason,
-                   strlen(p->close_reason));
-  return -1; /* once: lws sends it and waits for the peer's answer, up to 5 s */
+}
+
+static int receive(struct ob_peer *p, struct lws *wsi, struct span bytes)
+{
+  enum ob_frame_kind kind;
+  p->heard = true;
+  while (!p->dropped && !p->ended && (kind = ob_frames_next(&p->in, &bytes)) != OB_FRAME_MORE) {
+    take(p, kind);
+    if (is_gone(wsi)) return -1;
+  }
+  return p->dropped ? -1 : 0;
 }
 
 static bool may_queue(const struct ob_peer *p, size_t n)
@@ -320,53 +394,16 @@ bool ob_peer_send_raw(struct ob_peer *p, struct span bytes)
   return true;
 }
 
-/* Room for one frame, its header already in it; size: of the payload. */
-static char *queue_head(struct ob_peer *p, enum ob_opcode opcode, bool final, size_t size)
-{
-  char *room = ob_queue_add(&p->out, ob_frame_head_size(size, false) + size);
-  if (!room) return NULL;
-  lws_callback_on_writable(p->wsi);
-  return room + ob_frame_head(room, opcode, final, size, NULL);
-}
-
-/* Moves n bytes from the front of the parts. */
-static void move_bytes(char *to, struct span *parts, size_t n)
-{
-  while (n > 0) {
-    size_t some = parts->len < n ? parts->len : n;
-    if (some) memcpy(to, parts->ptr, some);
-    parts->ptr += some;
-    parts->len -= some;
-    to += some;
-    n -= some;
-    if (n > 0) parts++;
-  }
-}
-
 bool ob_peer_send_parts(struct ob_peer *p, const struct span *parts, size_t count)
 {
-  struct span rest[OB_PEER_PARTS_MAX];
-  size_t left = 0;
-  if (count > OB_PEER_PARTS_MAX) return false;
+  size_t size = 0;
+  for (size_t i = 0; i < count; i++) size += parts[i].len;
+  char *room = may_queue(p, size) ? queue_head(p, OB_OP_TEXT, size) : NULL;
+  if (!room) return false;
   for (size_t i = 0; i < count; i++) {
-    rest[i] = parts[i];
-    left += parts[i].len;
+    if (parts[i].len) memcpy(room, parts[i].ptr, parts[i].len);
+    room += parts[i].len;
   }
-  if (!may_queue(p, left)) return false;
-  size_t most = left <= FRAGMENT_ABOVE ? left : FRAGMENT, first = 0;
-  enum ob_opcode opcode = OB_OP_TEXT;
-  do {
-    size_t n = left < most ? left : most;
-    char *room = queue_head(p, opcode, n == left, n);
-    if (!room) {
-      if (opcode == OB_OP_CONTINUATION) ob_peer_drop(p); /* half a message is not to be the end */
-      return false;
-    }
-    while (first < count && rest[first].len == 0) first++;
-    move_bytes(room, rest + first, n);
-    left -= n;
-    opcode = OB_OP_CONTINUATION;
-  } while (left > 0);
   return true;
 }
 
@@ -392,11 +429,7 @@ uint64_t ob_peer_handed(const struct ob_peer *p)
 
 void ob_peer_close(struct ob_peer *p, unsigned code, const char *reason)
 {
-  if (p->closing || p->dropped) return;
-  p->closing = true;
-  p->close_code = code;
-  snprintf(p->close_reason, sizeof p->close_reason, "%s", reason ? reason : "");
-  lws_callback_on_writable(p->wsi);
+  if (!p->closing && !p->dropped) queue_close(p, code, span_of(reason ? reason : ""));
 }
 
 void ob_peer_drop(struct ob_peer *p)
@@ -437,7 +470,7 @@ static struct ob_peer *new_peer(struct ob_listener *l, const struct sockaddr *fr
   if (!p) return NULL;
   p->kind = KIND_PEER;
   p->l = l;
-  p->peer_code = OB_CLOSE_ABNORMAL;
+  p->code = OB_CLOSE_ABNORMAL;
   if (getnameinfo(from, size, p->address, sizeof p->address, NULL, 0, NI_NUMERICHOST) != 0)
     p->address[0] = 0;
   if (strncmp(p->address, "::ffff:", 7) == 0)
@@ -457,17 +490,11 @@ static void free_peer(struct ob_peer *p)
   *p->link = p->next;
   if (p->next) p->next->link = p->link;
   l->peer_count--;
-  if (p->is_open && l->on.closed) l->on.closed(l->on.ctx, p, p->peer_code);
+  if (p->is_open && l->on.closed) l->on.closed(l->on.ctx, p, p->code);
   end_exchange(p);
-  buf_done(&p->message);
+  if (p->is_open) ob_frames_done(&p->in);
   ob_queue_clear(&p->out);
   free(p);
-}
-
-static void note_peer_close(struct ob_peer *p, struct span payload)
-{
-  const unsigned char *code = (const unsigned char *)payload.ptr;
-  p->peer_code = payload.len >= 2 ? (unsigned)code[0] << 8 | code[1] : OB_CLOSE_NO_CODE;
 }
 
 static int serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
@@ -476,7 +503,7 @@ static int serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, 
   (void)user;
   struct ob_peer *p = lws_get_opaque_user_data(wsi);
   struct span bytes = { in, len };
-  if (!p || p->kind != KIND_PEER) return p == NULL && reason == LWS_CALLBACK_RECEIVE ? -1 : 0;
+  if (!p || p->kind != KIND_PEER) return p == NULL && reason == LWS_CALLBACK_RAW_RX ? -1 : 0;
   switch ((int)reason) {
   case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED: p->wsi = wsi; return 0;
   case LWS_CALLBACK_HTTP: return begin_request(p, wsi);
@@ -484,11 +511,8 @@ static int serve(struct lws *wsi, enum lws_callback_reasons reason, void *user, 
   case LWS_CALLBACK_HTTP_BODY_COMPLETION: return p->x && !p->x->answered ? dispatch(p, wsi) : 0;
   case LWS_CALLBACK_HTTP_WRITEABLE: return continue_answer(p, wsi);
   case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return begin_upgrade(p, wsi, in);
-  case LWS_CALLBACK_ESTABLISHED: return open_peer(p, wsi);
-  case LWS_CALLBACK_RECEIVE: return receive(p, wsi, bytes);
-  case LWS_CALLBACK_RECEIVE_PONG: p->heard = true; return 0;
-  case LWS_CALLBACK_SERVER_WRITEABLE: return write_queued(p, wsi);
-  case LWS_CALLBACK_WS_PEER_INITIATED_CLOSE: note_peer_close(p, bytes); return 0;
+  case LWS_CALLBACK_RAW_RX: return receive(p, wsi, bytes);
+  case LWS_CALLBACK_RAW_WRITEABLE: return write_queued(p, wsi);
   case LWS_CALLBACK_WSI_DESTROY:
     lws_set_opaque_user_data(wsi, NULL);
     free_peer(p);
@@ -539,6 +563,25 @@ static bool make_room(struct ob_listener *l)
   return oldest != NULL;
 }
 
+/* Where it fails, the descriptor is closed and p is gone. */
+static bool hand_to_lws(struct ob_peer *p, int fd, lws_adoption_type type)
+{
+  struct ob_listener *l = p->l;
+  lws_adopt_desc_t info = {
+    .vh = server_vhost(l->s),
+    .type = type,
+    .fd.sockfd = fd,
+    .vh_prot_name = protocols[0].name,
+    .opaque = p,
+  };
+  size_t before = l->peer_count;
+  struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&info);
+  /* lws has closed fd then, and p went with WSI_DESTROY, or there was none */
+  if (!wsi && l->peer_count == before) free_peer(p);
+  if (wsi) p->wsi = wsi;
+  return wsi != NULL;
+}
+
 static void adopt(struct ob_listener *l, int fd, const struct sockaddr *from, socklen_t size)
 {
   bool room = l->peer_count < CONNECTIONS_MAX || make_room(l);
@@ -550,15 +593,7 @@ static void adopt(struct ob_listener *l, int fd, const struct sockaddr *from, so
     return;
   }
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int) { 1 }, sizeof(int));
-  lws_adopt_desc_t info = {
-    .vh = server_vhost(l->s),
-    .type = LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET,
-    .fd.sockfd = fd,
-    .opaque = p,
-  };
-  /* where it fails, lws has closed fd and p went with WSI_DESTROY, or there was none */
-  size_t before = l->peer_count;
-  if (!lws_adopt_descriptor_vhost_via_info(&info) && l->peer_count == before) free_peer(p);
+  hand_to_lws(p, fd, LWS_ADOPT_HTTP | LWS_ADOPT_SOCKET);
 }
 
 static int accept_ready(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
@@ -589,7 +624,7 @@ static int accept_ready(struct lws *wsi, enum lws_callback_reasons reason, void 
 /* Whether a peer took nothing since the last sweep of what waited for it already then. */
 static bool is_stuck(struct ob_peer *p)
 {
-  bool waits = ob_queue_size(&p->out) > 0 || p->closing;
+  bool waits = ob_queue_size(&p->out) > 0;
   bool stuck = waits && p->waited && p->handed == p->out.handed;
   p->waited = waits;
   p->handed = p->out.handed;
@@ -612,8 +647,7 @@ static void sweep(struct ob_timer *t)
       p->heard = p->pinged = false;
     } else if (!p->pinged) {
       p->pinged = true;
-      char *room = queue_head(p, OB_OP_PING, true, 1);
-      if (room) *room = '?'; /* lws hides a pong without payload */
+      queue_head(p, OB_OP_PING, 0);
     } else {
       ob_service_log(l->s, OB_LOG_WARN, "%s: %s is silent, dropped", l->name, p->address);
       ob_peer_drop(p);
@@ -680,11 +714,11 @@ static void free_listener(struct ob_listener *l)
   while (l->peers) {
     struct ob_peer *p = l->peers;
     struct lws *wsi = p->wsi;
-    if (p->is_open && !p->closing && !p->dropped && !lws_partial_buffered(wsi)) {
-      unsigned char bye[LWS_PRE + 4] = { 0 };
-      ob_frame_head((char *)bye + LWS_PRE, OB_OP_CLOSE, true, 2, NULL);
-      ob_frame_close_payload((char *)bye + LWS_PRE + 2, OB_CLOSE_GOING_AWAY, SPAN(""));
-      lws_write(wsi, bye + LWS_PRE, 4, LWS_WRITE_RAW);
+    if (p->is_open && !p->closing && !p->dropped && !ob_queue_is_cut(&p->out)) {
+      char bye[4];
+      ob_frame_head(bye, OB_OP_CLOSE, true, 2, NULL);
+      ob_frame_close_payload(bye + 2, OB_CLOSE_GOING_AWAY, SPAN(""));
+      send((int)lws_get_socket_fd(wsi), bye, sizeof bye, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     lws_set_opaque_user_data(wsi, NULL);
     lws_set_timeout(wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);

@@ -11,8 +11,7 @@
 #include "schema/bytes.h"
 
 enum {
-  OB_BODY_MAX = 1024 * 1024, /* of a POST, where options.body_max is 0 */
-  OB_PEER_PARTS_MAX = 16,
+  OB_BODY_MAX = 1024 * 1024,               /* of a POST, where options.body_max is 0 */
   OB_PEER_QUEUE_MAX = 2 * 50 * 1024 * 1024 /* unsent bytes of one peer: two of the largest frames */
 };
 
@@ -61,7 +60,7 @@ struct ob_listen_handlers {
   void (*binary)(void *ctx, struct ob_peer *p, struct span message);
   /* The last word about a peer that was opened; p is gone afterwards. code: the peer's close code,
    * 1005 for a close without one, 1006 where the connection just ended; after ob_peer_close the
-   * code given there. */
+   * code given there; after a fault against the protocol the one it was closed with. */
   void (*closed)(void *ctx, struct ob_peer *p, unsigned code);
 };
 
@@ -90,10 +89,10 @@ void ob_listen_close(struct ob_listener *l);
 
 /* The rest: service thread only. */
 
-/* Queues one text message; whole frames are written together. False: the peer is closing or more
+/* Queues one text message; many are written together. False: the peer is closing or more
  * than OB_PEER_QUEUE_MAX would wait (then nothing was queued). */
 bool ob_peer_send(struct ob_peer *p, struct span message);
-/* The same for a message that is in at most OB_PEER_PARTS_MAX pieces. */
+/* The same for a message that is in pieces. */
 bool ob_peer_send_parts(struct ob_peer *p, const struct span *parts, size_t count);
 /* Queues bytes as they are, framing included: for peers that misbehave on purpose. */
 bool ob_peer_send_raw(struct ob_peer *p, struct span bytes);
@@ -107,7 +106,8 @@ uint64_t ob_peer_handed(const struct ob_peer *p);
 void ob_peer_close(struct ob_peer *p, unsigned code, const char *reason);
 /* Ends the connection without a close frame and without what is queued; closed follows later. */
 void ob_peer_drop(struct ob_peer *p);
-/* No further message is read until it is called with false: back-pressure. */
+/* Nothing more is read until it is called with false: back-pressure. What was read by then, at most
+ * 64 KiB, still comes. */
 void ob_peer_pause(struct ob_peer *p, bool pause);
 void ob_peer_set_user(struct ob_peer *p, void *user);
 void *ob_peer_user(const struct ob_peer *p); /* NULL until set */

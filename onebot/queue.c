@@ -70,6 +70,11 @@ void ob_queue_take(struct ob_queue *q, size_t n)
     free(c);
 }
 
+bool ob_queue_is_cut(const struct ob_queue *q)
+{
+  return q->head && q->head->taken > 0; /* a chunk ends with a frame */
+}
+
 void ob_queue_clear(struct ob_queue *q)
 {
   while (q->head) {

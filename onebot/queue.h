@@ -27,6 +27,8 @@ char *ob_queue_add(struct ob_queue *q, size_t n);
 struct span ob_queue_front(const struct ob_queue *q, size_t most);
 /* n bytes of the front were handed over. */
 void ob_queue_take(struct ob_queue *q, size_t n);
+/* Whether a frame may be handed over in part: then nothing else can go to the wire before its rest. */
+bool ob_queue_is_cut(const struct ob_queue *q);
 /* Frees all, also the spare chunk; the counts stay, so this is the end of its use. */
 void ob_queue_clear(struct ob_queue *q);
 

@@ -346,7 +346,7 @@ static const struct {
   { "we drop", OB_OP_TEXT, "drop", 4, 0, 1006 },
   { "binary", OB_OP_BINARY, "x", 1, 1003, 1003 },
   { "too large", OB_OP_TEXT, "a message of more than sixteen bytes", 36, 1009, 1009 },
-  { "unknown opcode", 3, "x", 1, 1002, 1006 },
+  { "unknown opcode", 3, "x", 1, 1002, 1002 },
 };
 
 Test(listen, ends_connections_in_every_way)
