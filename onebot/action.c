@@ -187,11 +187,16 @@ static void find_chat(struct ob_action *a, struct arena *arena)
   }
 }
 
-enum ob_action_kind ob_action_kind(struct span name, struct arena *arena)
+static enum ob_action_kind kind_of(const struct ob_action_row *row, struct span name,
+                                   struct arena *arena)
 {
-  const struct ob_action_row *row = row_of(cut_suffixes(name));
   if (row) return row->kind;
   return disguised(name, arena) ? OB_ACTION_DENIED : OB_ACTION_OTHER;
+}
+
+enum ob_action_kind ob_action_kind(struct span name, struct arena *arena)
+{
+  return kind_of(row_of(cut_suffixes(name)), name, arena);
 }
 
 static bool is_plain(const struct schema_node *root)
@@ -225,7 +230,7 @@ enum schema_code ob_action_read(struct span frame, struct arena *arena, struct o
   struct span plain = cut_suffixes(a.name);
   a.suffixed = plain.len != a.name.len;
   a.row = row_of(plain);
-  a.kind = ob_action_kind(a.name, arena);
+  a.kind = kind_of(a.row, a.name, arena);
   find_chat(&a, arena);
   if (arena->failed) return schema_fail(reterr, SCHEMA_ENOMEM, 0, NULL, NULL);
   *ret = a;

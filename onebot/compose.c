@@ -144,15 +144,21 @@ static void begin_send(struct ob_compose *c)
     (c)->w.comma = false;                                                                          \
   } while (0)
 
+/* Keeps a text beside the others of the send, the first in a piece of the arena. */
+static void watch_text(struct ob_compose *c, struct span text)
+{
+  char *piece = c->words.ptr ? NULL : arena_alloc(c->arena, text.len + 1);
+  if (piece) buf_lend(&c->words, SEND_MAX, piece, text.len + 1);
+  buf_add(&c->words, text);
+  c->texts++;
+}
+
 static void add_text(struct ob_compose *c, struct span text)
 {
+  if (c->watch) watch_text(c, text); /* before the send takes the end of the arena */
   BEGIN(c, ",{\"type\":\"text\",\"data\":{\"text\":");
   c->chars += schema_write_string(&c->w, text);
   PUT(&c->out, "}}");
-  if (c->watch) {
-    c->texts++;
-    buf_add(&c->words, text);
-  }
   c->visible = c->visible || !span_is_blank(text);
 }
 

@@ -5,6 +5,7 @@
 #include "onebot/canonical.h"
 #include "onebot/id.h"
 #include "onebot/wire.h"
+#include "schema/glance.h"
 #include "schema/reasoning.h"
 #include "schema/residue.h"
 #include "schema/silence.h"
@@ -112,7 +113,7 @@ static bool other_segment(struct ob_inspect *in, const struct schema_node *given
 
 /* ---- runs of text: residue and replies in them ---- */
 
-/* The texts of the run that begins with segment, joined; *retend is behind it. Empty where there
+/* The texts of the run that begins with segment, which is one, joined; *retend is behind it. Empty where there
  * is no usable text. */
 static struct span join_run(const struct schema_node *segment, struct arena *arena,
                             const struct schema_node **retend)
@@ -120,7 +121,7 @@ static struct span join_run(const struct schema_node *segment, struct arena *are
   size_t n = 0, count = 0;
   struct span text = { NULL, 0 };
   const struct schema_node *end = segment;
-  for (; end && type_of(end) == OB_TEXT; end = end->next) {
+  for (; end == segment || (end && type_of(end) == OB_TEXT); end = end->next) {
     struct span part = schema_tree_id(schema_tree_get(data_of(end), "text"));
     if (part.len == 0) continue;
     text = part;
@@ -307,11 +308,12 @@ static bool text_run(struct ob_inspect *in, const struct schema_node *segment, s
 {
   struct span text = join_run(segment, in->arena, retend), words = text;
   bool handled = false, fine = true;
+  bool markup = text.len && schema_glance_markup(text); /* most texts have nothing to look for */
   enter(in, NULL, *index);
-  if (text.len && schema_residue_tool_call(text, NULL))
+  if (markup && schema_residue_tool_call(text, NULL))
     fine =
         ob_inspect_refuse(in, SCHEMA_ETOOLCALL, SPAN("text"), "holds a tool call written as text");
-  fine = fine && cut_reasoning(in, &words) && unwrap(in, words, c, &handled);
+  fine = fine && (!markup || cut_reasoning(in, &words)) && unwrap(in, words, c, &handled);
   leave(in);
   if (fine && !handled && (words.ptr != text.ptr || words.len != text.len)) {
     ob_compose_text(c, words);
@@ -355,8 +357,9 @@ static bool segments(struct ob_inspect *in, const struct schema_node *array, str
 {
   size_t index = 0;
   for (const struct schema_node *s = array->first; s;) {
-    if (type_of(s) != OB_REPLY) in->parts++;
-    if (type_of(s) == OB_TEXT) {
+    enum ob_native type = type_of(s);
+    if (type != OB_REPLY) in->parts++;
+    if (type == OB_TEXT) {
       if (!text_run(in, s, &index, c, &s)) return false;
       continue;
     }
@@ -364,7 +367,7 @@ static bool segments(struct ob_inspect *in, const struct schema_node *array, str
     if (!is_object(s))
       return ob_inspect_refuse(in, SCHEMA_ETYPE, SPAN(""), "a segment is an object with a type");
     if (s->count > 2) in->changed = true;
-    if (type_of(s) != OB_REPLY && !other_segment(in, s, c)) return false;
+    if (type != OB_REPLY && !other_segment(in, s, c)) return false;
     leave(in);
     s = s->next;
     index++;

@@ -28,24 +28,27 @@ static uint64_t group_of(const struct ob_action *a)
   return number_of(schema_tree_id(schema_tree_get(a->params, "group_id")));
 }
 
-/* The message being answered: what the action says, else the only mention of late. */
-static void find_answered(struct rg_gate *gate, struct rg_account *account, struct arena *arena,
-                          struct rg_judged *j)
+/* What the account's peer is, and the message being answered: what the action says, else the only
+ * mention of late. */
+static struct rg_peer look_at_account(struct rg_gate *gate, struct rg_account *account,
+                                      struct arena *arena, struct rg_judged *j)
 {
   struct rg_mention mention;
   const struct ob_action *a = &j->action;
+  bool found = false;
   j->message_id = a->answers;
   j->quoted = a->kind == OB_ACTION_MESSAGE && a->answers.len > 0;
-  if (a->answers.len > 0 || a->target.group_id.len == 0) return;
   pthread_mutex_lock(&gate->mu);
-  uint64_t window_ms = (uint64_t)gate->config->relay.answer_window * 1000;
-  bool found =
-      account->mentions.count > 0 &&
-      rg_mentions_only(&account->mentions, a->target.group_id, window_ms, ob_now_ms(), &mention);
+  const struct rg_peer peer = account->peer;
+  if (a->answers.len == 0 && a->target.group_id.len > 0 && account->mentions.count > 0)
+    found =
+        rg_mentions_only(&account->mentions, a->target.group_id,
+                         (uint64_t)gate->config->relay.answer_window * 1000, ob_now_ms(), &mention);
   pthread_mutex_unlock(&gate->mu);
-  if (!found) return;
+  if (!found) return peer;
   j->message_id = arena_copy(arena, span_of(mention.message_id));
   j->sender_id = arena_copy(arena, span_of(mention.user_id));
+  return peer;
 }
 
 static struct span folder(struct span path)
@@ -79,10 +82,7 @@ static void judge(struct rg_gate *gate, struct rg_account *account, struct arena
                               "false, off_means: mute)");
     return;
   }
-  find_answered(gate, account, arena, j);
-  pthread_mutex_lock(&gate->mu);
-  const struct rg_peer peer = account->peer;
-  pthread_mutex_unlock(&gate->mu);
+  const struct rg_peer peer = look_at_account(gate, account, arena, j);
   j->plan_settings = rg_plan_settings(&j->view, gate->home);
   if (peer.cards_as_text) j->plan_settings.card = OB_CARD_TEXT;
   const struct schema_directive_options directives = rg_directive_options(group, j->message_id);
@@ -113,6 +113,7 @@ void rg_judged_log(struct rg_gate *gate, const struct rg_judged *j, const char *
                    const char *name)
 {
   enum { NAME_MAX = 48 };
+  if (j->judgement.verdict != OB_DROP && j->observed == OB_PASS) return;
   const struct schema_error *e = &j->judgement.error;
   bool held = j->judgement.verdict == OB_DROP;
   struct span action = { j->action.name.ptr ? j->action.name.ptr : "", j->action.name.len };

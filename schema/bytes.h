@@ -28,9 +28,10 @@ static inline struct span span_of(const char *z)
   return (struct span) { z, z ? strlen(z) : 0 };
 }
 
+/* b may be a literal, whose length is known: then the compiler compares in place. */
 static inline bool span_eq(struct span a, struct span b)
 {
-  return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+  return a.len == b.len && (b.len == 0 || memcmp(a.ptr, b.ptr, b.len) == 0);
 }
 
 static inline bool span_is(struct span a, const char *literal)

@@ -412,3 +412,11 @@ size_t schema_glance_block(struct span text, size_t at, uint32_t *retmask)
 }
 
 #endif
+
+bool schema_glance_markup(struct span text)
+{
+  struct schema_glancer glancer = schema_glancer_of(text);
+  for (size_t at = 0; (at = schema_glance_next(&glancer, at)) < text.len; at++)
+    if (may_be_markup(text, at)) return true;
+  return is_like_call(text);
+}

@@ -12,6 +12,8 @@ enum schema_glance {
 
 /* The bits of what may be in text. A bit that is not set is certain. Linear. */
 unsigned schema_glance(struct span text);
+/* Only whether there may be markup; secrets are not looked for. */
+bool schema_glance_markup(struct span text);
 
 /* The same a byte at a time: where the processor knows no other way, and to test against. */
 unsigned schema_glance_portable(struct span text);

@@ -17,10 +17,10 @@ struct rg_past {
   size_t sent_count;
 };
 
-static void past_done(struct rg_past *p)
+/* The i-th, counted from the newest. */
+static struct rg_past *past_at(const struct rg_history *h, size_t i)
 {
-  free(p->sent);
-  *p = (struct rg_past) { .when = 0 };
+  return &h->items[(h->newest + RG_HISTORY_MAX - i) % RG_HISTORY_MAX];
 }
 
 /* Copies the ids of what was sent; none where memory is short. */
@@ -61,12 +61,12 @@ static struct rg_past *past_new(struct rg_history *h, const char *ending,
 {
   if (!h->items) h->items = calloc(RG_HISTORY_MAX, sizeof *h->items);
   if (!h->items) return NULL;
-  past_done(&h->items[RG_HISTORY_MAX - 1]);
-  memmove(h->items + 1, h->items, (RG_HISTORY_MAX - 1) * sizeof *h->items);
+  h->newest = (h->newest + 1) % RG_HISTORY_MAX;
   if (h->count < RG_HISTORY_MAX) h->count++;
   h->until_ms = now_ms + RG_HISTORY_MS;
 
-  struct rg_past *p = &h->items[0];
+  struct rg_past *p = &h->items[h->newest];
+  free(p->sent);
   *p = (struct rg_past) { .when = time(NULL), .ending = ending };
   if (error && error->code != SCHEMA_OK) {
     p->code = schema_code_word(error->code);
@@ -101,7 +101,7 @@ void rg_history_add(struct rg_history *h, const struct rg_job *job, const char *
 
 void rg_history_done(struct rg_history *h)
 {
-  for (size_t i = 0; i < h->count; i++) past_done(&h->items[i]);
+  for (size_t i = 0; i < h->count; i++) free(past_at(h, i)->sent);
   free(h->items);
   *h = (struct rg_history) { .items = NULL };
 }
@@ -125,15 +125,16 @@ void rg_history_write(const struct rg_history *h, bool words, enum schema_langua
 {
   for (size_t i = 0; i < h->count; i++) {
     if (i > 0) buf_add_char(out, '\n');
-    write_past(&h->items[i], words, language, out);
+    write_past(past_at(h, i), words, language, out);
   }
 }
 
 bool rg_history_knows(const struct rg_history *h, struct span message_id)
 {
   for (size_t i = 0; i < h->count; i++) {
-    for (size_t k = 0; k < h->items[i].sent_count; k++)
-      if (span_eq(h->items[i].sent[k], message_id)) return true;
+    const struct rg_past *p = past_at(h, i);
+    for (size_t k = 0; k < p->sent_count; k++)
+      if (span_eq(p->sent[k], message_id)) return true;
   }
   return false;
 }
@@ -141,10 +142,11 @@ bool rg_history_knows(const struct rg_history *h, struct span message_id)
 size_t rg_history_take_sent(struct rg_history *h, const struct span **ret)
 {
   for (size_t i = 0; i < h->count; i++) {
-    size_t count = h->items[i].sent_count;
+    struct rg_past *p = past_at(h, i);
+    size_t count = p->sent_count;
     if (count == 0) continue;
-    *ret = h->items[i].sent;
-    h->items[i].sent_count = 0; /* the bytes stay until the entry goes */
+    *ret = p->sent;
+    p->sent_count = 0; /* the bytes stay until the entry goes */
     return count;
   }
   return 0;

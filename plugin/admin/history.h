@@ -13,8 +13,8 @@ enum {
 
 /* Zeroed: nothing happened yet. */
 struct rg_history {
-  struct rg_past *items; /* the newest first; NULL until there is one */
-  size_t count;
+  struct rg_past *items; /* a ring; NULL until there is one */
+  size_t newest, count;
   uint64_t until_ms; /* forgotten then */
 };
 

@@ -32,6 +32,8 @@ static void check_calls(struct span text)
   bool call = schema_residue_tool_call(text, &at);
   unsigned seen = schema_glance(text);
   need(seen == schema_glance_portable(text), "both glances see the same");
+  need(schema_glance_markup(text) == ((seen & SCHEMA_GLANCE_MARKUP) != 0), "so does the third");
+  need(!schema_reasoning_possible(text) || seen & SCHEMA_GLANCE_MARKUP, "and reasoning");
   need(!call || at < text.len, "a call begins inside the text");
   need(!call || seen & SCHEMA_GLANCE_MARKUP, "a call is seen at a glance");
   if (schema_residue_tool_call_around(text, NULL))

@@ -115,7 +115,10 @@ Test(residue, glances_alike_with_and_without_vectors)
         memset(text, ' ', sizeof text);
         memcpy(text + at, signs[i], n);
         struct span s = { text, at + n + tail * 17 };
-        cr_expect_eq(schema_glance(s), schema_glance_portable(s), "%s at %zu", signs[i], at);
+        unsigned seen = schema_glance(s);
+        cr_expect_eq(seen, schema_glance_portable(s), "%s at %zu", signs[i], at);
+        cr_expect_eq(schema_glance_markup(s), (seen & SCHEMA_GLANCE_MARKUP) != 0, "%s at %zu",
+                     signs[i], at);
       }
 }
 
