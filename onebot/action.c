@@ -41,12 +41,14 @@ const char *ob_action_verdict_word(enum ob_action_verdict verdict)
 /* NapCat and LLBot run X_async and X_rate_limited as plain X, so both are cut, in any number. */
 static struct span cut_suffixes(struct span name)
 {
-  static const struct span suffixes[] = { { "_async", 6 }, { "_rate_limited", 13 } };
+  static const struct span async = SPAN_INIT("_async"), limited = SPAN_INIT("_rate_limited");
   for (;;) {
-    size_t before = name.len;
-    for (size_t i = 0; i < 2; i++)
-      if (span_ends(name, suffixes[i])) name.len -= suffixes[i].len;
-    if (name.len == before) return name;
+    if (span_ends(name, async))
+      name.len -= async.len;
+    else if (span_ends(name, limited))
+      name.len -= limited.len;
+    else
+      return name;
   }
 }
 

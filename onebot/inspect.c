@@ -78,9 +78,15 @@ static enum ob_native type_of(const struct schema_node *segment)
   return name.ptr ? ob_native_find(name) : OB_NATIVE_COUNT;
 }
 
+/* Whether a segment is of a type, by its name in ob_native_types. */
+static inline bool is_type(const struct schema_node *segment, const char *name)
+{
+  return span_is(schema_tree_string(schema_tree_get(segment, "type")), name);
+}
+
 bool ob_inspect_is_nodes(const struct schema_node *array)
 {
-  return array && array->first && type_of(array->first) == OB_NODE;
+  return array && array->first && is_type(array->first, "node");
 }
 
 static const struct schema_node *data_of(const struct schema_node *segment)
@@ -336,7 +342,7 @@ static bool take_quote(struct ob_inspect *in, const struct schema_node *array, s
   size_t index = 0;
   bool quoted = false;
   for (const struct schema_node *s = array->first; s; s = s->next, index++) {
-    if (type_of(s) != OB_REPLY) continue;
+    if (!is_type(s, "reply")) continue;
     if (index > 0 || s->count > 2) in->changed = true;
     if (quoted) continue;
     enter(in, NULL, index);

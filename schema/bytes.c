@@ -19,12 +19,6 @@ bool span_starts(struct span s, struct span prefix)
   return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
 }
 
-bool span_ends(struct span s, struct span suffix)
-{
-  return s.len >= suffix.len &&
-         (suffix.len == 0 || memcmp(s.ptr + (s.len - suffix.len), suffix.ptr, suffix.len) == 0);
-}
-
 bool span_eq_nocase(struct span a, struct span b)
 {
   if (a.len != b.len) return false;

@@ -40,7 +40,11 @@ static inline bool span_is(struct span a, const char *literal)
 }
 
 bool span_starts(struct span s, struct span prefix);
-bool span_ends(struct span s, struct span suffix);
+static inline bool span_ends(struct span s, struct span suffix)
+{
+  return s.len >= suffix.len &&
+         (suffix.len == 0 || memcmp(s.ptr + (s.len - suffix.len), suffix.ptr, suffix.len) == 0);
+}
 /* ASCII letters compared without case. */
 bool span_eq_nocase(struct span a, struct span b);
 /* Without the spaces, tabs, CR and LF at both ends. */

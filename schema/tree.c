@@ -58,11 +58,13 @@ enum schema_code schema_tree_read(struct span text, unsigned depth_max, struct a
       closed->raw.len = (size_t)(r.begin + schema_json_offset(&r) - closed->raw.ptr);
       continue;
     }
-    struct schema_node *node = arena_zalloc(arena, 1, sizeof *node);
+    struct schema_node *node = arena_alloc(arena, sizeof *node);
     if (!node) return schema_fail(reterr, SCHEMA_ENOMEM, r.at, NULL, "the tree needs more memory");
-    node->kind = kind;
-    node->truth = token == SCHEMA_JSON_TRUE;
-    node->raw = (struct span) { r.begin + r.at, schema_json_offset(&r) - r.at };
+    *node = (struct schema_node) {
+      .kind = kind,
+      .truth = token == SCHEMA_JSON_TRUE,
+      .raw = { r.begin + r.at, schema_json_offset(&r) - r.at },
+    };
     if (kind == SCHEMA_STRING || kind == SCHEMA_NUMBER) node->text = r.text;
     bool opens = kind == SCHEMA_OBJECT || kind == SCHEMA_ARRAY;
     unsigned parent = r.depth - opens; /* open[n] is the container at depth n; [0] is unused */

@@ -13,7 +13,8 @@ struct rg_past {
   const char *ending, *reason, *verdict, *code; /* words; reason, verdict and code may be NULL */
   char path[SCHEMA_PATH_MAX];
   char words[WORDS_MAX + 1]; /* "" where the group keeps its words private */
-  struct span *sent;         /* message ids, one allocation with their bytes behind them */
+  struct span *sent;         /* message ids, one allocation with their bytes behind them; kept for
+                                the next turn in this place */
   size_t sent_count;
 };
 
@@ -21,6 +22,14 @@ struct rg_past {
 static struct rg_past *past_at(const struct rg_history *h, size_t i)
 {
   return &h->items[(h->newest + RG_HISTORY_MAX - i) % RG_HISTORY_MAX];
+}
+
+/* Room for so many ids of so many bytes. */
+static bool sent_room(struct rg_past *p, size_t count, size_t bytes)
+{
+  struct span *room = realloc(p->sent, count * sizeof *room + bytes);
+  if (room) p->sent = room;
+  return room != NULL;
 }
 
 /* Copies the ids of what was sent; none where memory is short. */
@@ -31,8 +40,7 @@ static void sent_copy(struct rg_past *p, const struct rg_job *job)
     count += job->parts[i].message_id.len > 0;
     bytes += job->parts[i].message_id.len;
   }
-  p->sent = count > 0 ? malloc(count * sizeof *p->sent + bytes) : NULL;
-  if (!p->sent) return;
+  if (count == 0 || !sent_room(p, count, bytes)) return;
   char *at = (char *)(p->sent + count);
   for (size_t i = 0; i < job->plan.count; i++) {
     struct span id = job->parts[i].message_id;
@@ -66,8 +74,7 @@ static struct rg_past *past_new(struct rg_history *h, const char *ending,
   h->until_ms = now_ms + RG_HISTORY_MS;
 
   struct rg_past *p = &h->items[h->newest];
-  free(p->sent);
-  *p = (struct rg_past) { .when = time(NULL), .ending = ending };
+  *p = (struct rg_past) { .when = time(NULL), .ending = ending, .sent = p->sent };
   if (error && error->code != SCHEMA_OK) {
     p->code = schema_code_word(error->code);
     memcpy(p->path, error->path, sizeof p->path);
@@ -79,9 +86,7 @@ void rg_history_note(struct rg_history *h, struct span message_id, const char *e
                      const struct schema_error *error, uint64_t now_ms)
 {
   struct rg_past *p = past_new(h, ending, error, now_ms);
-  if (!p || message_id.len == 0) return;
-  p->sent = malloc(sizeof *p->sent + message_id.len);
-  if (!p->sent) return;
+  if (!p || message_id.len == 0 || !sent_room(p, 1, message_id.len)) return;
   char *at = (char *)(p->sent + 1);
   memcpy(at, message_id.ptr, message_id.len);
   p->sent[0] = (struct span) { at, message_id.len };
