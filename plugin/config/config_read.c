@@ -163,9 +163,15 @@ static const void *defaults_of(const struct rg_loader *l, enum rg_scope scope)
 
 /* ---- mappings ---- */
 
-static void read_endpoints(struct rg_loader *l, const struct rg_yaml *map, struct span path);
-static void read_providers(struct rg_loader *l, const struct rg_yaml *map, struct span path);
-static void read_tools(struct rg_loader *l, const struct rg_yaml *map, struct span path);
+static void read_endpoint(struct rg_loader *l, const struct rg_yaml *key, struct span path,
+                          void *base);
+static void read_provider(struct rg_loader *l, const struct rg_yaml *key, struct span path,
+                          void *base);
+static void read_tool(struct rg_loader *l, const struct rg_yaml *key, struct span path, void *base);
+static void *read_named(struct rg_loader *l, const struct rg_yaml *map, struct span path,
+                        enum rg_scope scope, size_t size, size_t *retcount,
+                        void (*read)(struct rg_loader *l, const struct rg_yaml *key,
+                                     struct span path, void *item));
 static void read_groups(struct rg_loader *l, const struct rg_yaml *map, struct span path,
                         struct rg_layers *ret);
 
@@ -176,6 +182,7 @@ static void read_section(struct rg_loader *l, struct rg_mapping *m, const struct
 static void read_inner(struct rg_loader *l, struct rg_mapping *m, const struct rg_key *key,
                        const struct rg_yaml *value, struct span name, struct span path)
 {
+  struct rg_config *c = l->c;
   bool is_list = key->type == RG_KEY_FRAMEWORKS;
   if (value->faulty) return;
   if (value->kind != (is_list ? RG_YAML_LIST : RG_YAML_MAP)) {
@@ -183,14 +190,17 @@ static void read_inner(struct rg_loader *l, struct rg_mapping *m, const struct r
     return;
   }
   if (key->type == RG_KEY_SECTION) {
-    if (m->scope == RG_SCOPE_TOP && span_is(name, "relay")) l->c->relay.present = true;
+    if (m->scope == RG_SCOPE_TOP && span_is(name, "relay")) c->relay.present = true;
     read_section(l, m, value, name, path);
   } else if (key->type == RG_KEY_ENDPOINTS) {
-    read_endpoints(l, value, path);
+    c->endpoints = read_named(l, value, path, RG_SCOPE_ENDPOINT, sizeof *c->endpoints,
+                              &c->endpoint_count, read_endpoint);
   } else if (key->type == RG_KEY_PROVIDERS) {
-    read_providers(l, value, path);
+    c->providers = read_named(l, value, path, RG_SCOPE_PROVIDER, sizeof *c->providers,
+                              &c->provider_count, read_provider);
   } else if (key->type == RG_KEY_TOOLS) {
-    read_tools(l, value, path);
+    c->tools =
+        read_named(l, value, path, RG_SCOPE_TOOL, sizeof *c->tools, &c->tool_count, read_tool);
   } else if (is_list) {
     l->frameworks = value;
   } else if (m->scope == RG_SCOPE_TOP) {
@@ -363,8 +373,9 @@ static void check_listeners(struct rg_loader *l, const struct rg_yaml *map)
 }
 
 static void read_endpoint(struct rg_loader *l, const struct rg_yaml *key, struct span path,
-                          struct rg_endpoint *e)
+                          void *base)
 {
+  struct rg_endpoint *e = base;
   struct rg_mapping m = { .scope = RG_SCOPE_ENDPOINT,
                           .base = e,
                           .path = path_to(l, path, key->text) };
@@ -399,27 +410,12 @@ static void read_endpoint(struct rg_loader *l, const struct rg_yaml *key, struct
   e->groups = layers; /* until lay_groups makes the table of it */
 }
 
-static void read_endpoints(struct rg_loader *l, const struct rg_yaml *map, struct span path)
-{
-  struct rg_endpoint *endpoints = arena_zalloc(&l->c->arena, map->count + 1, sizeof *endpoints);
-  if (!endpoints) {
-    rg_loader_tell(l, map, "out of memory");
-    return;
-  }
-  for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
-    if (key->faulty) continue;
-    struct rg_endpoint *e = &endpoints[l->c->endpoint_count++];
-    fill(l, RG_SCOPE_ENDPOINT, e);
-    read_endpoint(l, key, path, e);
-  }
-  l->c->endpoints = endpoints;
-}
-
 /* ---- providers ---- */
 
 static void read_provider(struct rg_loader *l, const struct rg_yaml *key, struct span path,
-                          struct rg_provider *p)
+                          void *base)
 {
+  struct rg_provider *p = base;
   struct rg_mapping m = { .scope = RG_SCOPE_PROVIDER,
                           .base = p,
                           .path = path_to(l, path, key->text) };
@@ -442,27 +438,11 @@ static void read_provider(struct rg_loader *l, const struct rg_yaml *key, struct
   }
 }
 
-static void read_providers(struct rg_loader *l, const struct rg_yaml *map, struct span path)
-{
-  struct rg_provider *providers = arena_zalloc(&l->c->arena, map->count + 1, sizeof *providers);
-  if (!providers) {
-    rg_loader_tell(l, map, "out of memory");
-    return;
-  }
-  for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
-    if (key->faulty) continue;
-    struct rg_provider *p = &providers[l->c->provider_count++];
-    fill(l, RG_SCOPE_PROVIDER, p);
-    read_provider(l, key, path, p);
-  }
-  l->c->providers = providers;
-}
-
 /* ---- tools ---- */
 
-static void read_tool(struct rg_loader *l, const struct rg_yaml *key, struct span path,
-                      struct rg_http_tool *t)
+static void read_tool(struct rg_loader *l, const struct rg_yaml *key, struct span path, void *base)
 {
+  struct rg_http_tool *t = base;
   struct rg_mapping m = { .scope = RG_SCOPE_TOOL, .base = t, .path = path_to(l, path, key->text) };
   const struct rg_yaml *map = key->next;
   t->name = arena_copy(&l->c->arena, key->text);
@@ -486,20 +466,24 @@ static void read_tool(struct rg_loader *l, const struct rg_yaml *key, struct spa
   }
 }
 
-static void read_tools(struct rg_loader *l, const struct rg_yaml *map, struct span path)
+/* ---- what has names: endpoints, providers, tools ---- */
+
+/* Reads the items of a mapping into an array, each of so many bytes. *retcount counts them as they
+ * come. NULL: no memory. */
+static void *read_named(struct rg_loader *l, const struct rg_yaml *map, struct span path,
+                        enum rg_scope scope, size_t size, size_t *retcount,
+                        void (*read)(struct rg_loader *l, const struct rg_yaml *key,
+                                     struct span path, void *item))
 {
-  struct rg_http_tool *tools = arena_zalloc(&l->c->arena, map->count + 1, sizeof *tools);
-  if (!tools) {
-    rg_loader_tell(l, map, "out of memory");
-    return;
-  }
-  for (const struct rg_yaml *key = map->first; key; key = key->next->next) {
+  char *items = arena_zalloc(&l->c->arena, map->count + 1, size);
+  if (!items) rg_loader_tell(l, map, "out of memory");
+  for (const struct rg_yaml *key = items ? map->first : NULL; key; key = key->next->next) {
     if (key->faulty) continue;
-    struct rg_http_tool *t = &tools[l->c->tool_count++];
-    fill(l, RG_SCOPE_TOOL, t);
-    read_tool(l, key, path, t);
+    void *item = items + size * (*retcount)++;
+    fill(l, scope, item);
+    read(l, key, path, item);
   }
-  l->c->tools = tools;
+  return items;
 }
 
 /* ---- the whole ---- */
