@@ -189,16 +189,12 @@ static void find_chat(struct ob_action *a, struct arena *arena)
   }
 }
 
+/* What an action of that name carries. */
 static enum ob_action_kind kind_of(const struct ob_action_row *row, struct span name,
                                    struct arena *arena)
 {
   if (row) return row->kind;
   return disguised(name, arena) ? OB_ACTION_DENIED : OB_ACTION_OTHER;
-}
-
-enum ob_action_kind ob_action_kind(struct span name, struct arena *arena)
-{
-  return kind_of(row_of(cut_suffixes(name)), name, arena);
 }
 
 static bool is_plain(const struct schema_node *root)

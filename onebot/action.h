@@ -47,9 +47,6 @@ struct ob_action {
   struct span answers; /* the message it answers: its reply segment, else a quick operation's */
 };
 
-/* What an action of that name carries. */
-enum ob_action_kind ob_action_kind(struct span name, struct arena *arena);
-
 /* Reads a frame strictly. Errors: those of the reader (a doubled key is one), ETYPE where it is no
  * object with a string `action`; then it is to be dropped. */
 enum schema_code ob_action_read(struct span frame, struct arena *arena, struct ob_action *ret,

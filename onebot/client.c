@@ -190,30 +190,3 @@ struct ob_link *ob_client_link(struct ob_client *c)
 {
   return c->link;
 }
-
-void ob_client_call(struct ob_client *c, struct span action, struct span params,
-                    unsigned timeout_ms, void (*done)(void *ctx, const struct ob_answer *answer),
-                    void *ctx)
-{
-  ob_link_call(c->link, action, params, timeout_ms, done, ctx);
-}
-
-enum ob_link_state ob_client_state(const struct ob_client *c)
-{
-  return ob_link_state(c->link);
-}
-
-const struct ob_profile *ob_client_profile(const struct ob_client *c)
-{
-  return ob_link_profile(c->link);
-}
-
-struct span ob_client_self_id(const struct ob_client *c)
-{
-  return ob_link_self_id(c->link);
-}
-
-struct span ob_client_version(const struct ob_client *c)
-{
-  return ob_link_version(c->link);
-}

@@ -39,15 +39,4 @@ void ob_client_close(struct ob_client *c);
 /* The link of this client, for ob_link_call and the rest. Lives as long as the client. */
 struct ob_link *ob_client_link(struct ob_client *c);
 
-/* The same as ob_link_… of its link. */
-void ob_client_call(struct ob_client *c, struct span action, struct span params,
-                    unsigned timeout_ms, void (*done)(void *ctx, const struct ob_answer *answer),
-                    void *ctx);
-
-enum ob_link_state ob_client_state(const struct ob_client *c);
-const struct ob_profile *
-ob_client_profile(const struct ob_client *c);             /* never NULL; spec until known */
-struct span ob_client_self_id(const struct ob_client *c); /* empty until known */
-struct span ob_client_version(const struct ob_client *c); /* "NapCat.Onebot 4.18.19" or empty */
-
 #endif

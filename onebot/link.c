@@ -51,7 +51,7 @@ struct ob_link {
   const struct ob_carrier *carrier;
   void *wire;                      /* NULL: none */
   bool version_known, login_known; /* or given up on */
-  bool proven, ever_proven, unwanted, paused;
+  bool proven, unwanted, paused;
   unsigned heartbeat_ms; /* 0: none seen */
   unsigned faults;
   uint64_t heard_ms, pinged_ms; /* pinged_ms 0: no ping is out */
@@ -102,19 +102,9 @@ bool ob_link_proven(const struct ob_link *l)
   return l->proven;
 }
 
-bool ob_link_ever_proven(const struct ob_link *l)
-{
-  return l->ever_proven;
-}
-
 bool ob_link_unwanted(const struct ob_link *l)
 {
   return l->unwanted;
-}
-
-bool ob_link_is_closed(const struct ob_link *l)
-{
-  return l->closed;
 }
 
 /* Tells the handler a new state, or the same one for a new reason. */
@@ -482,7 +472,7 @@ static bool more_follows(struct ob_link *l, const struct ob_sight *s)
 
 static void prove(struct ob_link *l)
 {
-  l->proven = l->ever_proven = true;
+  l->proven = true;
   look_ready(l);
 }
 

@@ -105,7 +105,6 @@ struct ob_link *ob_link_new(const struct ob_link_options *options); /* NULL: no 
 /* No callback comes after it; calls that wait end before. The memory goes with ob_link_free. */
 void ob_link_close(struct ob_link *l);
 void ob_link_free(struct ob_link *l);
-bool ob_link_is_closed(const struct ob_link *l);
 
 /* The upgrade is done. self_id: what its headers say of the account, or empty. */
 void ob_link_up(struct ob_link *l, const struct ob_carrier *carrier, void *wire,
@@ -120,9 +119,8 @@ void ob_link_answer(struct ob_link *l, uint64_t ticket, struct span json);
 void ob_link_take(struct ob_link *l, struct span text);
 /* The connection ended or an attempt failed; waiting calls end. state: DOWN or REFUSED. */
 void ob_link_down(struct ob_link *l, enum ob_link_state state, const char *why);
-/* Whether an event or a response came since the last ob_link_up, and whether one ever did. */
+/* Whether an event or a response came since the last ob_link_up. */
 bool ob_link_proven(const struct ob_link *l);
-bool ob_link_ever_proven(const struct ob_link *l);
 /* The peer said by a response that it does not want us (retcode 1401, 1403). */
 bool ob_link_unwanted(const struct ob_link *l);
 

@@ -245,7 +245,8 @@ const struct schema_node *ob_native_read(const struct schema_node *message, bool
 
 /* ---- writing CQ codes ---- */
 
-void ob_native_escape(struct span text, bool value, struct buf *out)
+/* Appends text with & [ ] escaped, in a value , as well. */
+static void escape(struct span text, bool value, struct buf *out)
 {
   if (text.len == 0) return;
   size_t done = 0;
@@ -263,15 +264,15 @@ void ob_native_escape(struct span text, bool value, struct buf *out)
 static void write_code(struct span type, const struct schema_node *data, struct buf *out)
 {
   buf_add(out, SPAN("[CQ:"));
-  ob_native_escape(type, true, out);
+  escape(type, true, out);
   for (const struct schema_node *d = data ? data->first : NULL; d; d = d->next) {
     struct span value = schema_tree_id(d);
     if (d->kind == SCHEMA_BOOL) value = d->truth ? SPAN("true") : SPAN("false");
     if (!value.ptr) continue;
     buf_add_char(out, ',');
-    ob_native_escape(d->key, true, out);
+    escape(d->key, true, out);
     buf_add_char(out, '=');
-    ob_native_escape(value, true, out);
+    escape(value, true, out);
   }
   buf_add_char(out, ']');
 }
@@ -282,7 +283,7 @@ void ob_native_write_cq(const struct schema_node *array, struct buf *out)
     struct span type = schema_tree_string(schema_tree_get(s, "type"));
     const struct schema_node *data = schema_tree_get(s, "data");
     if (span_is(type, "text"))
-      ob_native_escape(schema_tree_id(schema_tree_get(data, "text")), false, out);
+      escape(schema_tree_id(schema_tree_get(data, "text")), false, out);
     else if (type.len)
       write_code(type, data, out);
   }

@@ -58,7 +58,5 @@ const struct schema_node *ob_native_read_cq(struct span text, struct arena *aren
 /* Appends the string form of an array of segments: text escaped, the rest as CQ codes. Scalars
  * only; a datum that is an array or an object is left out. */
 void ob_native_write_cq(const struct schema_node *array, struct buf *out);
-/* Appends text with & [ ] escaped, in a value , as well. */
-void ob_native_escape(struct span text, bool value, struct buf *out);
 
 #endif

@@ -546,11 +546,6 @@ static size_t message_chars(const struct ob_plan *plan, size_t message)
   return chars;
 }
 
-size_t rg_job_message_chars(const struct rg_job *job, size_t message)
-{
-  return message_chars(&job->plan, message);
-}
-
 unsigned rg_plan_pause_ms(const struct rg_group *group, const struct ob_plan *plan, size_t step)
 {
   const struct ob_step *s = &plan->steps[step];

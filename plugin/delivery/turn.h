@@ -183,8 +183,6 @@ unsigned rg_plan_pause_ms(const struct rg_group *group, const struct ob_plan *pl
 unsigned rg_job_pause_ms(const struct rg_job *job, size_t step);
 /* How long the answer to a step may take. */
 unsigned rg_job_timeout_ms(const struct rg_job *job, size_t step);
-/* The characters of text in a message of the plan. */
-size_t rg_job_message_chars(const struct rg_job *job, size_t message);
 
 /* Whether the text is to be a document in a schema (job->wanted), not a reply. */
 bool rg_job_wants_document(const struct rg_job *job);

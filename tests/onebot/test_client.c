@@ -237,10 +237,10 @@ Test(client, becomes_ready_and_knows_its_peer)
   int fd = ready(&t, &in);
   cr_expect(came(&t.end, OB_LINK_OPEN, "connected"));
   cr_expect(came(&t.end, OB_LINK_READY, "NapCat.Onebot 4.18.19, account 10001"));
-  cr_expect_eq(ob_client_state(t.end.client), OB_LINK_READY);
-  cr_expect_eq(ob_client_profile(t.end.client)->id, OB_NAPCAT);
-  cr_expect(span_is(ob_client_self_id(t.end.client), "10001"));
-  cr_expect(span_is(ob_client_version(t.end.client), "NapCat.Onebot 4.18.19"));
+  cr_expect_eq(ob_link_state(ob_client_link(t.end.client)), OB_LINK_READY);
+  cr_expect_eq(ob_link_profile(ob_client_link(t.end.client))->id, OB_NAPCAT);
+  cr_expect(span_is(ob_link_self_id(ob_client_link(t.end.client)), "10001"));
+  cr_expect(span_is(ob_link_version(ob_client_link(t.end.client)), "NapCat.Onebot 4.18.19"));
   cr_expect_str_eq(t.end.event, LIFECYCLE);
   peer_in_done(&in);
   close(fd);
@@ -256,7 +256,7 @@ Test(client, is_ready_without_answers_once_an_event_came)
   cr_expect(!peer_reached_in(&t.end.states, 2, 300), "nothing was heard: not ready");
   peer_text(fd, false, LIFECYCLE);
   cr_expect(came(&t.end, OB_LINK_READY, "account 10001"));
-  cr_expect_eq(ob_client_profile(t.end.client)->id, OB_SPEC);
+  cr_expect_eq(ob_link_profile(ob_client_link(t.end.client))->id, OB_SPEC);
   peer_in_done(&in);
   close(fd);
   end(&t);
@@ -450,7 +450,8 @@ Test(client, keeps_to_the_largest_frame_of_its_peer)
   };
   cr_assert_eq(ob_client_open(t.s, &o, &t.end.client, &error), SCHEMA_OK);
   int fd = ready(&t, &in);
-  cr_expect_eq(ob_client_profile(t.end.client), &small, "a given profile is not detected over");
+  cr_expect_eq(ob_link_profile(ob_client_link(t.end.client)), &small,
+               "a given profile is not detected over");
   /* {"action":"x","params":…,"echo":"rg…"} is 56 bytes and the params */
   memset(params, 'a', sizeof params);
   params[0] = params[92] = '"';
@@ -864,7 +865,7 @@ Test(client, reconnects_for_ever_without_a_leak)
   close(t.listening); /* and where nobody is there at all */
   int n = t.end.states.n;
   usleep(300000);
-  cr_expect_eq(ob_client_state(t.end.client), OB_LINK_DOWN);
+  cr_expect_eq(ob_link_state(ob_client_link(t.end.client)), OB_LINK_DOWN);
   cr_expect_leq(t.end.states.n, n + 4, "the same reason is told once");
   t.listening = peer_listen_at(t.port, &t.port);
   int fd = accept_upgrade(&t, &in);
@@ -988,7 +989,7 @@ Test(client, serves_two_endpoints_at_once)
   cr_expect(peer_reached(&t.end.answers, 1));
   close(fd2);
   cr_expect(came(&second, OB_LINK_REFUSED, ""));
-  cr_expect_eq(ob_client_state(t.end.client), OB_LINK_READY);
+  cr_expect_eq(ob_link_state(ob_client_link(t.end.client)), OB_LINK_READY);
   peer_in_done(&in);
   peer_in_done(&in2);
   close(fd);
@@ -1072,7 +1073,7 @@ Test(client, stops_reading_while_paused)
   cr_expect(!peer_reached_in(&t.end.events, 2, 300), "and the silence is not taken for death");
   call(&t, "meanwhile", "{}", 60000);
   next_request(&in, fd, "meanwhile", echo);
-  cr_expect_eq(ob_client_state(t.end.client), OB_LINK_READY);
+  cr_expect_eq(ob_link_state(ob_client_link(t.end.client)), OB_LINK_READY);
   cr_expect(!peer_reached_in(&t.end.events, 2, 100));
   ob_service_run(t.s, resume_link, &t.end);
   cr_expect(peer_reached(&t.end.events, 2));

@@ -301,8 +301,8 @@ static void on_answer(void *ctx, const struct ob_answer *answer)
 static void call_send(void *arg)
 {
   struct end *e = arg;
-  ob_client_call(
-      e->client, SPAN("send_private_msg"),
+  ob_link_call(
+      ob_client_link(e->client), SPAN("send_private_msg"),
       SPAN("{\"user_id\":10003,\"message\":[{\"type\":\"text\",\"data\":{\"text\":\"好\"}}]}"),
       5000, on_answer, e);
 }
@@ -422,8 +422,8 @@ static void meet(const char *played, const char *token)
   };
   cr_assert_eq(ob_client_open(s, &options, &e->client, NULL), SCHEMA_OK);
   cr_expect(peer_reached(&e->ready, 1), "%s: not ready", played);
-  cr_expect_str_eq(ob_client_profile(e->client)->name, played);
-  cr_expect(span_is(ob_client_self_id(e->client), "2854196310"));
+  cr_expect_str_eq(ob_link_profile(ob_client_link(e->client))->name, played);
+  cr_expect(span_is(ob_link_self_id(ob_client_link(e->client)), "2854196310"));
   cr_expect(order(b, "{\"do\":\"say\",\"as\":10003,\"private\":true,\"text\":\"在吗\"}"));
   cr_expect(peer_reached(&e->events, 1), "%s: no event", played);
   cr_expect(strstr(e->event, "在吗"), "%s: %s", played, e->event);
