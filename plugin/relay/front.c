@@ -1,6 +1,12 @@
 /* front: see front.h. */
 #include "plugin/relay/front.h"
 
+#include "plugin/relay/passage.h"
+
+enum {
+  HELD_MAX = 2 * OB_FRAME_MAX, /* one read ends a message of any size and brings 64 KiB more */
+};
+
 size_t rg_front_waiting(const struct rg_front *f)
 {
   if (f->peer) return ob_peer_queued(f->peer);
@@ -29,10 +35,54 @@ bool rg_front_send(struct rg_front *f, const struct span *parts, size_t count)
   return sent;
 }
 
-void rg_front_pause(struct rg_front *f, bool pause)
+static void pause_socket(struct rg_front *f, bool pause)
 {
-  if (f->paused == pause || !f->up) return;
-  f->paused = pause;
   if (f->peer) ob_peer_pause(f->peer, pause);
   if (f->dial) ob_dial_pause(f->dial, pause);
+}
+
+void rg_front_pause(struct rg_front *f)
+{
+  if (f->paused || !f->up) return;
+  f->paused = true;
+  pause_socket(f, true);
+}
+
+/* Each frame behind its length. */
+static void hold(struct rg_front *f, struct span frame)
+{
+  buf_add(&f->held, (struct span) { (const char *)&frame.len, sizeof frame.len });
+  buf_add(&f->held, frame);
+  if (f->held.failed) rg_front_drop(f, "out of memory");
+}
+
+void rg_front_take(struct rg_front *f, struct span frame)
+{
+  if (f->dropped) return;
+  if (f->paused)
+    hold(f, frame);
+  else
+    rg_passage_take(f, frame);
+}
+
+void rg_front_resume(struct rg_front *f)
+{
+  if (!f->paused || !f->up) return;
+  struct buf held = f->held;
+  buf_init(&f->held, HELD_MAX);
+  f->paused = false;
+  for (size_t at = 0; at < held.len && !f->dropped;) {
+    size_t len;
+    memcpy(&len, held.ptr + at, sizeof len);
+    rg_front_take(f, (struct span) { held.ptr + at + sizeof len, len });
+    at += sizeof len + len;
+  }
+  buf_done(&held);
+  if (!f->paused) pause_socket(f, false);
+}
+
+void rg_front_forget(struct rg_front *f)
+{
+  buf_done(&f->held);
+  buf_init(&f->held, HELD_MAX);
 }

@@ -36,6 +36,7 @@ struct rg_front {
   bool up, greeted;
   bool dropped;             /* its end is on its way; nothing more goes to it */
   bool paused;              /* it is not read */
+  struct buf held;          /* frames that one read brought after the one that paused it */
   uint64_t full_since_ms;   /* 0: its queue is not full */
   struct rg_passage *calls; /* that wait for an answer */
   size_t call_count;
@@ -45,7 +46,14 @@ struct rg_front {
 /* Sends the parts as one text message. False: it cannot be taken, the framework is let go. */
 bool rg_front_send(struct rg_front *f, const struct span *parts, size_t count);
 size_t rg_front_waiting(const struct rg_front *f);
-void rg_front_pause(struct rg_front *f, bool pause);
+/* Reads it no more, what it has sent already is held. */
+void rg_front_pause(struct rg_front *f);
+/* Takes what is held and reads on, as far as that does not pause it again. */
+void rg_front_resume(struct rg_front *f);
+/* A frame came. */
+void rg_front_take(struct rg_front *f, struct span frame);
+/* Its connection ended: what is held goes with it. */
+void rg_front_forget(struct rg_front *f);
 /* Disconnects it. */
 void rg_front_drop(struct rg_front *f, const char *why);
 

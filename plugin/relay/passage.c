@@ -55,7 +55,7 @@ static struct rg_passage *passage_new(struct rg_front *f, struct span echo)
   if (echo.len > 0) memcpy(p->echo, echo.ptr, echo.len);
   if (f->calls) f->calls->link = &p->next;
   f->calls = p;
-  if (++f->call_count >= RG_FRONT_CALLS_MAX) rg_front_pause(f, true);
+  if (++f->call_count >= RG_FRONT_CALLS_MAX) rg_front_pause(f);
   return p;
 }
 
@@ -597,7 +597,7 @@ void rg_passage_take(struct rg_front *f, struct span frame)
     arena_reset(arena);
   const struct ob_link *link = f->account->link;
   if (!f->dropped && link && ob_link_waiting(link) > LINK_FULL) {
-    rg_front_pause(f, true);
+    rg_front_pause(f);
     rg_relay_look_later(relay);
   }
 }

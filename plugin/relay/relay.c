@@ -129,7 +129,7 @@ static bool look_front(struct rg_front *f, uint64_t now)
   }
   if (f->paused && f->call_count <= RG_FRONT_CALLS_MAX / 2 &&
       (!link || ob_link_waiting(link) < LINK_LOW))
-    rg_front_pause(f, false);
+    rg_front_resume(f);
   return f->up && !f->dropped &&
          (f->full_since_ms > 0 || (f->paused && f->call_count <= RG_FRONT_CALLS_MAX / 2));
 }
@@ -160,6 +160,7 @@ static struct rg_front *front_new(struct rg_relay *relay, struct rg_account *acc
   *f = (struct rg_front) {
     .next = relay->fronts, .link = &relay->fronts, .relay = relay, .account = account
   };
+  rg_front_forget(f);
   if (relay->fronts) relay->fronts->link = &f->next;
   relay->fronts = f;
   if (!relay->beat.armed) ob_timer_set(relay->gate->service, &relay->beat, HEARTBEAT_MS, beat);
@@ -169,6 +170,7 @@ static struct rg_front *front_new(struct rg_relay *relay, struct rg_account *acc
 static void front_free(struct rg_front *f)
 {
   rg_passage_orphan(f);
+  rg_front_forget(f);
   if (f->full_since_ms > 0 && f->account->link) ob_link_pause(f->account->link, false);
   *f->link = f->next;
   if (f->next) f->next->link = f->link;
@@ -293,7 +295,7 @@ static void on_peer_text(void *ctx, struct ob_peer *p, struct span message)
 {
   struct rg_front *f = ob_peer_user(p);
   (void)ctx;
-  if (f && !f->dropped) rg_passage_take(f, message);
+  if (f) rg_front_take(f, message);
 }
 
 static void on_closed(void *ctx, struct ob_peer *p, unsigned code)
@@ -363,13 +365,14 @@ static void on_dial_text(void *ctx, struct span message)
 {
   struct rg_front *f = ctx;
   ob_dial_prove(f->dial);
-  if (!f->dropped) rg_passage_take(f, message);
+  rg_front_take(f, message);
 }
 
 static void on_down(void *ctx, bool refused, const char *why)
 {
   struct rg_front *f = ctx;
   rg_passage_orphan(f);
+  rg_front_forget(f);
   if (f->full_since_ms > 0 && f->account->link) ob_link_pause(f->account->link, false);
   f->full_since_ms = 0;
   f->up = false;
@@ -386,6 +389,7 @@ static void dial(struct rg_front *f)
   if (!f->url || !self_id[0] || (f->dial && strcmp(f->self_id, self_id) == 0)) return;
   if (f->dial) {
     rg_passage_orphan(f);
+    rg_front_forget(f);
     ob_dial_close(f->dial);
     f->dial = NULL;
     f->up = false;

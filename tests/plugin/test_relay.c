@@ -1020,6 +1020,40 @@ Test(relay, every_call_is_answered_in_time)
   stage_close(&r.stage);
 }
 
+/* So many in one write that one read of ours brings far more than may wait. */
+Test(relay, a_burst_is_held_back_and_answered)
+{
+  enum { COUNT = 1500, IN_TIME_MS = 600 };
+  static bool answered[COUNT];
+  struct rg_timing timing = rg_timing;
+  struct relay r;
+  struct buf burst;
+  timing.passage = IN_TIME_MS;
+  relay_open_timed(&r, "", FAST, &timing);
+  r.stage.bot->answer = answer_nothing;
+  struct framework *f = framework_dial(r.port, "/", "");
+  buf_init(&burst, 1 << 20);
+  for (int i = 0; i < COUNT; i++) {
+    static const unsigned char mask[4] = { 1, 2, 3, 4 };
+    char action[64], frame[128];
+    int n = snprintf(action, sizeof action, "{\"action\":\"get_x\",\"echo\":%d}", i);
+    struct span text = { action, (size_t)n };
+    buf_add(&burst, (struct span) { frame, ob_frame_write(frame, OB_OP_TEXT, &text, 1, mask) });
+  }
+  peer_write(f->fd, buf_span(&burst));
+  cr_expect(bot_called(r.stage.bot, RG_FRONT_CALLS_MAX, LONG_MS));
+  cr_expect_not(bot_called(r.stage.bot, RG_FRONT_CALLS_MAX + 1, IN_TIME_MS / 3));
+  for (int i = 0; i < COUNT; i++) {
+    const char *text = framework_word(f, LONG_MS), *echo = text ? strstr(text, "\"echo\":") : NULL;
+    int n = echo ? atoi(echo + 7) : -1;
+    cr_assert(n >= 0 && n < COUNT && !answered[n] && has(text, "no answer within"), "%s", text);
+    answered[n] = true;
+  }
+  buf_done(&burst);
+  framework_close(f);
+  stage_close(&r.stage);
+}
+
 #define MUSIC_SHARE                                                                                \
   "{\"action\":\"send_group_msg\",\"params\":{\"group_id\":123,\"message\":[{\"type\":\"share\","  \
   "\"data\":{\"platform\":\"netease\",\"url\":\"https://music.163.com/"                            \
