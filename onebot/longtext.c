@@ -64,6 +64,7 @@ static size_t character_end(struct span s, size_t at, size_t *retchars)
 static size_t address_end(struct span s, size_t at)
 {
   struct span rest = { s.ptr + at, s.len - at };
+  if (s.ptr[at] != 'h') return at;
   if (!span_starts(rest, SPAN("http://")) && !span_starts(rest, SPAN("https://"))) return at;
   while (at < s.len && s.ptr[at] > ' ' && s.ptr[at] < 0x7F) at++;
   return at;
@@ -85,8 +86,9 @@ static bool is_fence(struct span line)
  * there is none. */
 static size_t fence_end(struct span s, size_t at)
 {
-  struct span line = line_at(s, at);
-  if (!is_fence(line)) return at;
+  struct span line = { s.ptr + at, s.len - at };
+  if (!is_fence(line)) return at; /* before its end is looked for, which may be far */
+  line = line_at(s, at);
   for (size_t i = at + line.len; i < s.len; i += line.len) {
     line = line_at(s, i);
     if (is_fence(line)) return i + line.len;
@@ -98,18 +100,26 @@ static size_t fence_end(struct span s, size_t at)
 
 enum place { AT_CHARACTER, AT_WORD, AT_SENTENCE, AT_LINE, AT_PARAGRAPH, PLACE_COUNT };
 
-static const char *const sentence_ends[] = { "。", "！", "？", "…", "；", "!", "?", ";", NULL };
+static const struct span sentence_ends[] = {
+  SPAN_INIT("。"), SPAN_INIT("！"), SPAN_INIT("？"), SPAN_INIT("…"), SPAN_INIT("；"),
+  SPAN_INIT("!"),  SPAN_INIT("?"),  SPAN_INIT(";"),  { NULL, 0 },
+};
 /* these belong to the sentence before them */
-static const char *const closers[] = {
-  "」", "』", "”", "’", "）", "】", "》", ")", "\"", "'", NULL
+static const struct span closers[] = {
+  SPAN_INIT("」"), SPAN_INIT("』"), SPAN_INIT("”"),  SPAN_INIT("’"),
+  SPAN_INIT("）"), SPAN_INIT("】"), SPAN_INIT("》"), SPAN_INIT(")"),
+  SPAN_INIT("\""), SPAN_INIT("'"),  { NULL, 0 },
 };
 
-/* The length of the one of list that s ends with (front: begins with); 0: none. */
-static size_t one_of(struct span s, const char *const *list, bool front)
+/* The length of the one of list that s ends with (front: begins with); 0: none. Asked at every
+ * character of a long text, of which nearly all differ in one byte. */
+static size_t one_of(struct span s, const struct span *list, bool front)
 {
-  for (; *list; list++) {
-    struct span item = span_of(*list);
-    if (front ? span_starts(s, item) : span_ends(s, item)) return item.len;
+  if (s.len == 0) return 0;
+  char byte = front ? s.ptr[0] : s.ptr[s.len - 1];
+  for (; list->ptr; list++) {
+    if (byte != list->ptr[front ? 0 : list->len - 1]) continue;
+    if (front ? span_starts(s, *list) : span_ends(s, *list)) return list->len;
   }
   return 0;
 }
