@@ -400,6 +400,13 @@ int32_t rg_gate_open(const struct rg_host *host, struct rg_bytes config_path, st
 void rg_gate_close(struct rg_gate *gate)
 {
   if (!gate) return;
+  if (ob_service_here(gate->service)) { /* it cannot wait for itself */
+    rg_log_line(
+        &gate->log, RG_LOG_ERROR,
+        "close was called from one of the host's own functions, which must not call back in: "
+        "nothing is closed");
+    return;
+  }
   ob_service_run(gate->service, begin_end, gate);
   rg_media_free(gate->media); /* gives back the jobs that it has */
   gate->media = NULL;

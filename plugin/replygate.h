@@ -149,7 +149,8 @@ struct rg_api {
    * refused. */
   int32_t (*stats)(struct rg_gate *gate, struct rg_buf *json);
   void (*release)(struct rg_buf *buf); /* empties *buf; NULL and empty allowed */
-  /* Ends every turn as cancelled and joins. NULL allowed. */
+  /* Ends every turn as cancelled and joins. NULL allowed. Called from one of the host's functions it
+   * does nothing but tell the log. */
   void (*close)(struct rg_gate *gate);
 };
 

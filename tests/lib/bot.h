@@ -243,7 +243,8 @@ struct told {
   char *json;
 };
 
-struct keeper { /* of what the host is told */
+struct keeper {           /* of what the host is told */
+  struct rg_gate *closes; /* what its event function closes, as none may; NULL: nothing */
   pthread_mutex_t mu;
   pthread_cond_t changed;
   struct told results[4096], events[8192], requests[64];
@@ -270,6 +271,7 @@ PEER_FN void keeper_result(void *ctx, uint64_t ticket, struct rg_bytes json)
 PEER_FN void keeper_event(void *ctx, struct rg_bytes endpoint, struct rg_bytes json)
 {
   struct keeper *k = ctx;
+  rg_gate_close(k->closes);
   (void)endpoint;
   if (memmem(json.ptr, json.len, "meta_event", 10)) return;
   keeper_add(k, k->events, &k->event_count, 8192, 0, json);

@@ -339,6 +339,21 @@ static uint64_t other_chat_ms(struct stage *s)
   return ob_now_ms() - begun;
 }
 
+Test(gate, is_not_closed_from_inside_of_the_host)
+{
+  struct stage s;
+  stage_open(&s, "NapCat.Onebot", FAST, false);
+  stage_ready(&s);
+  s.keeper->closes = s.gate;
+  bot_send(s.bot, GROUP_EVENT("10002", "member", "first"));
+  cr_expect(event_told(&s, 0));
+  bot_send(s.bot, GROUP_EVENT("10002", "member", "second"));
+  cr_expect(event_told(&s, 1), "all goes on");
+  cr_expect(keeper_logged(s.keeper, "must not call back in"));
+  s.keeper->closes = NULL;
+  stage_close(&s);
+}
+
 Test(gate, a_store_that_hangs_holds_up_no_chat)
 {
 #define SET(value) GROUP_EVENT("10009", "member", "/gate set rate.per_minute " value)

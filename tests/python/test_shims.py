@@ -618,9 +618,53 @@ class Core(unittest.TestCase):
             with self.assertRaises(GateError) as fault:
                 call()
             self.assertEqual(fault.exception.code, code)
-        with self.assertRaises(UnicodeEncodeError):
-            gate.outbound("", '"\ud800"')
+        self.assertEqual(gate.outbound("", '"\ud800"')[0], self.core.DROP)
         self.assertEqual(gate.outbound("", "\0")[0], self.core.DROP)
+        gate.close()
+
+    def test_halves_of_characters_do_no_harm(self):
+        gate = self.core.Gate(self.folder.config)
+        for text, shown in (("a\ud800b", "a\ufffdb"), ("\ud83d\ude00", "\U0001f600")):
+            reply = gate.check({"group_id": 1}, text)["reply"]
+            self.assertEqual(reply["messages"][0]["segments"][0]["data"]["text"], shown)
+        params = {"group_id": 1, "message": "a\udc00"}
+        self.assertEqual(
+            gate.outbound("", {"action": "send_group_msg", "params": params})[0],
+            self.core.REPLACE,
+        )
+        gate.close()
+
+    def test_a_function_of_the_host_cannot_close(self):
+        gates, faults, asked = [], [], threading.Event()
+
+        def log(level, line):
+            if not gates:
+                return
+            try:
+                gates[0].close()
+            except self.core.GateError as fault:
+                faults.append(fault.code)
+                asked.set()
+
+        gates.append(self.core.Gate(self.folder.config, log=log))
+        gates[0].submit({"group_id": 1}, LEAK)
+        self.assertTrue(asked.wait(10))
+        self.assertEqual(set(faults), {"EARGUMENT"})
+        self.assertEqual(gates[0].stats()["submitted"], 1)
+        gates[0].close()
+
+    def test_a_forked_child_has_no_gate(self):
+        gate = self.core.Gate(self.folder.config)
+        child = os.fork()
+        if child == 0:
+            try:
+                gate.stats()
+            except self.core.GateError as fault:
+                gate.close()
+                os._exit(7 if fault.code == "ECLOSED" else 1)
+            os._exit(1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+        self.assertEqual(gate.stats()["submitted"], 0)
         gate.close()
 
     def test_the_highest_version_is_taken(self):

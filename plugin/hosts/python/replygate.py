@@ -16,6 +16,7 @@ import ctypes
 import json
 import os
 import re
+import threading
 from pathlib import Path
 
 ABI = 1
@@ -141,11 +142,19 @@ def to_json(value) -> str:
     )
 
 
+def _utf8(text: str) -> bytes:
+    """Halves of surrogate pairs, which JSON can hold and UTF-8 cannot, become U+FFFD."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+
+
 class _Lent:
     """A text that stays until the call is over."""
 
     def __init__(self, text):
-        data = text if isinstance(text, bytes) else str(text).encode("utf-8")
+        data = text if isinstance(text, bytes) else _utf8(str(text))
         self._data = data  # the pointer below reaches into it
         self.bytes = Bytes(ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p), len(data))
 
@@ -212,6 +221,16 @@ def _close_all():
         gate.close()
 
 
+def _forget_all():
+    """In a forked child: the plugin's threads are the parent's, so nothing of a gate works there."""
+    for gate in list(_open_gates):
+        gate._gate = ctypes.c_void_p()
+    _open_gates.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
+
+
 class Gate:
     """One instance. Everything raises GateError; what is wrong with a text is a verdict instead."""
 
@@ -231,22 +250,17 @@ class Gate:
         JSON as they came."""
         self._api = load(library)
         self._gate = ctypes.c_void_p()
+        self._called = threading.local()  # .inside: a function of the host runs on this thread
         self._host = Host(ctypes.sizeof(Host), ABI)
         for name, given in (
-            ("log", log and LOG(lambda _, level, line: log(LEVELS[level], _read(line)))),
-            ("send", send and SEND(lambda _, e, ticket, a: send(_read(e), ticket, _read(a)))),
-            ("complete", complete and COMPLETE(lambda _, ticket, r: complete(ticket, _read(r)))),
-            (
-                "on_event",
-                on_event and ON_EVENT(lambda _, e, event: on_event(_read(e), _read(event))),
-            ),
-            (
-                "on_result",
-                on_result and ON_RESULT(lambda _, ticket, r: on_result(ticket, _read(r))),
-            ),
+            ("log", log and (lambda _, level, line: log(LEVELS[level], _read(line)))),
+            ("send", send and (lambda _, e, ticket, a: send(_read(e), ticket, _read(a)))),
+            ("complete", complete and (lambda _, ticket, r: complete(ticket, _read(r)))),
+            ("on_event", on_event and (lambda _, e, event: on_event(_read(e), _read(event)))),
+            ("on_result", on_result and (lambda _, ticket, r: on_result(ticket, _read(r)))),
         ):
             if given:
-                setattr(self._host, name, given)
+                setattr(self._host, name, dict(Host._fields_)[name](self._inside(given)))
         why = ctypes.create_string_buffer(WHY_MAX)
         path = _Lent(os.fspath(config))
         rc = self._api.open(
@@ -254,6 +268,19 @@ class Gate:
         )
         self._settle(rc, why)
         _open_gates.add(self)
+
+    def _inside(self, function):
+        """Marks the thread while the function runs, so that close can tell."""
+
+        def call(*arguments):
+            before = getattr(self._called, "inside", False)
+            self._called.inside = True
+            try:
+                function(*arguments)
+            finally:
+                self._called.inside = before
+
+        return call
 
     @property
     def version(self) -> str:
@@ -339,7 +366,9 @@ class Gate:
         self._settle(self._api.reload(self._gate, why, WHY_MAX), why)
 
     def close(self):
-        """Ends what is on its way and joins. Not from one of the host's functions."""
+        """Ends what is on its way and joins. Not from one of the functions given to Gate."""
+        if getattr(self._called, "inside", False):
+            raise GateError("EARGUMENT", "close from outside of the functions given to Gate")
         gate, self._gate = self._gate, ctypes.c_void_p()
         if gate:
             self._api.close(gate)
