@@ -378,7 +378,7 @@ void ob_link_answer(struct ob_link *l, uint64_t ticket, struct span json)
 
 void ob_link_pause(struct ob_link *l, bool pause)
 {
-  if (!l->wire) return;
+  if (!l->wire || l->paused == pause) return;
   l->paused = pause;
   l->heard_ms = ob_now_ms(); /* the silence in between was ours */
   l->carrier->pause(l->wire, pause);

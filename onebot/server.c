@@ -168,7 +168,9 @@ static void on_open(void *ctx, struct ob_peer *p, const struct ob_request *r)
   ob_peer_set_user(p, v);
   ob_service_log(v->s, OB_LOG_INFO, "%s: account %s connected from %.*s as %s", v->name, v->account,
                  (int)r->peer.len, r->peer.ptr, role_names[role]);
-  if (is_role_of_actions(role)) ob_link_up(v->link, &carrier, v, account);
+  if (!is_role_of_actions(role)) return;
+  carrier_pause(v, false); /* the Event connection may be paused, the link begins as it is not */
+  ob_link_up(v->link, &carrier, v, account);
 }
 
 static void on_text(void *ctx, struct ob_peer *p, struct span message)

@@ -105,27 +105,21 @@ static bool all_full(const struct rg_relay *relay, const struct rg_account *acco
   return any;
 }
 
-/* A framework came that has taken nothing yet: it is not kept from its events by those that do not
- * take theirs. */
-static void resume_for(const struct rg_front *f)
+/* The implementation is read as long as one of its frameworks has room, or none is there. */
+static void settle(const struct rg_relay *relay, struct rg_account *account)
 {
-  bool full = false;
-  for (const struct rg_front *g = f->relay->fronts; g && !full; g = g->next)
-    full = g->account == f->account && g->full_since_ms > 0;
-  if (full && f->role != RG_FRONT_API && f->account->link) ob_link_pause(f->account->link, false);
+  if (account->link) ob_link_pause(account->link, all_full(relay, account));
 }
 
 static bool look_front(struct rg_front *f, uint64_t now)
 {
-  struct ob_link *link = f->account->link;
+  const struct ob_link *link = f->account->link;
   if (f->full_since_ms > 0) {
-    if (rg_front_waiting(f) < FRONT_LOW) {
+    if (rg_front_waiting(f) < FRONT_LOW)
       f->full_since_ms = 0;
-      if (link) ob_link_pause(link, false);
-    } else if (now - f->full_since_ms > RG_FRONT_STALL_MS && all_full(f->relay, f->account)) {
+    else if (now - f->full_since_ms > RG_FRONT_STALL_MS && all_full(f->relay, f->account))
       rg_front_drop(f, "it took nothing for 10 s");
-      if (link) ob_link_pause(link, false);
-    }
+    settle(f->relay, f->account);
   }
   if (f->paused && f->call_count <= RG_FRONT_CALLS_MAX / 2 &&
       (!link || ob_link_waiting(link) < LINK_LOW))
@@ -171,9 +165,9 @@ static void front_free(struct rg_front *f)
 {
   rg_passage_orphan(f);
   rg_front_forget(f);
-  if (f->full_since_ms > 0 && f->account->link) ob_link_pause(f->account->link, false);
   *f->link = f->next;
   if (f->next) f->next->link = f->link;
+  settle(f->relay, f->account);
   if (f->token) explicit_bzero(f->token, strlen(f->token));
   free(f->url);
   free(f->token);
@@ -287,7 +281,7 @@ static void on_open(void *ctx, struct ob_peer *p, const struct ob_request *r)
            account->name, words[role]);
   ob_peer_set_user(p, f);
   rg_log_line(&relay->gate->log, RG_LOG_INFO, "framework %s: connected", f->name);
-  resume_for(f);
+  settle(f->relay, f->account);
   greet(f);
 }
 
@@ -352,7 +346,7 @@ static void on_up(void *ctx)
   f->greeted = f->dropped = f->paused = false;
   f->full_since_ms = 0;
   rg_log_line(&f->relay->gate->log, RG_LOG_INFO, "framework %s: connected", f->name);
-  resume_for(f);
+  settle(f->relay, f->account);
   greet(f);
 }
 
@@ -373,9 +367,9 @@ static void on_down(void *ctx, bool refused, const char *why)
   struct rg_front *f = ctx;
   rg_passage_orphan(f);
   rg_front_forget(f);
-  if (f->full_since_ms > 0 && f->account->link) ob_link_pause(f->account->link, false);
   f->full_since_ms = 0;
   f->up = false;
+  settle(f->relay, f->account);
   rg_log_line(&f->relay->gate->log, RG_LOG_WARN, "framework %s: %s%s", f->name,
               refused ? "refused: " : "", why);
 }
@@ -536,12 +530,11 @@ void rg_relay_event(struct rg_relay *relay, struct rg_account *account, struct s
   for (struct rg_front *f = relay->fronts; f; f = f->next) {
     if (f->account != account || f->role == RG_FRONT_API || !f->up || f->dropped) continue;
     if (!rg_front_send(f, &json, 1)) continue;
-    if (f->full_since_ms == 0 && rg_front_waiting(f) > RG_FRONT_FULL) {
+    if (f->full_since_ms == 0 && rg_front_waiting(f) > RG_FRONT_FULL)
       f->full_since_ms = ob_now_ms();
-      full = true;
-    }
+    full = full || f->full_since_ms > 0;
   }
   if (!full) return;
-  if (all_full(relay, account) && account->link) ob_link_pause(account->link, true);
+  settle(relay, account);
   rg_relay_look_later(relay);
 }

@@ -291,6 +291,43 @@ Test(server, joins_api_and_event)
   end(&t);
 }
 
+static void run_pause(void *arg)
+{
+  struct seen *t = arg;
+  ob_link_pause(ob_server_link(t->v), true);
+}
+
+static void run_resume(void *arg)
+{
+  struct seen *t = arg;
+  ob_link_pause(ob_server_link(t->v), false);
+}
+
+/* The link that begins with a new API connection is not paused, so its Event connection is not. */
+Test(server, begins_a_link_unpaused)
+{
+  struct seen t;
+  int event, api, newer;
+  unsigned port = begin(&t, "", "");
+  cr_assert_eq(dial(port, "/", EVENT, &event), 101);
+  cr_assert_eq(dial(port, "/", API, &api), 101);
+  cr_expect(came(&t, OB_LINK_OPEN, ""));
+  ob_service_run(t.s, run_pause, &t);
+  peer_text(event, true, NOTICE);
+  cr_expect_not(peer_reached_in(&t.events, 1, 200));
+  cr_assert_eq(dial(port, "/", API, &newer), 101);
+  cr_expect(peer_reached(&t.events, 1));
+  ob_service_run(t.s, run_pause, &t);
+  peer_text(event, true, NOTICE);
+  cr_expect_not(peer_reached_in(&t.events, 2, 200));
+  ob_service_run(t.s, run_resume, &t);
+  cr_expect(peer_reached(&t.events, 2));
+  close(event);
+  close(api);
+  close(newer);
+  end(&t);
+}
+
 Test(server, serves_one_account_at_a_time)
 {
   struct seen t;

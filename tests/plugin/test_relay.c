@@ -355,16 +355,21 @@ enum {
   BIG_COUNT = 40, /* far more than sockets and queues hold before reading stops */
 };
 
-/* A thread, because the gate stops reading. */
+/* A thread sends them, because the gate stops reading. */
+struct events {
+  struct relay *relay;
+  size_t size, count;
+};
+
 static void *send_big(void *arg)
 {
-  struct relay *r = arg;
-  char *big = malloc(BIG + 64);
+  struct events *e = arg;
+  char *big = malloc(e->size + 64);
   cr_assert(big);
   int n = sprintf(big, "{\"post_type\":\"notice\",\"x\":\"");
-  memset(big + n, 'x', BIG);
-  strcpy(big + n + BIG, "\"}");
-  for (int i = 0; i < BIG_COUNT; i++) bot_send(r->stage.bot, big);
+  memset(big + n, 'x', e->size);
+  strcpy(big + n + e->size, "\"}");
+  for (size_t i = 0; i < e->count; i++) bot_send(e->relay->stage.bot, big);
   free(big);
   return NULL;
 }
@@ -376,7 +381,8 @@ Test(relay, who_comes_beside_one_that_takes_nothing_has_its_events)
   relay_open(&r);
   struct framework *slow = framework_dial(r.port, "/", "");
   usleep(100000);
-  cr_assert_eq(pthread_create(&sender, NULL, send_big, &r), 0);
+  struct events events = { &r, BIG, BIG_COUNT };
+  cr_assert_eq(pthread_create(&sender, NULL, send_big, &events), 0);
   usleep(500000);
   struct framework *good = framework_dial(r.port, "/", "");
   size_t got = 0;
@@ -389,6 +395,32 @@ Test(relay, who_comes_beside_one_that_takes_nothing_has_its_events)
   framework_close(slow); /* before the sender's end: without this one all would be waiting for it */
   pthread_join(sender, NULL);
   framework_close(good);
+  stage_close(&r.stage);
+}
+
+/* When the one that takes nothing is let go, the other has enough to take for the moment too. */
+Test(relay, reading_goes_on_only_where_there_is_room)
+{
+  enum { SIZE = 8 << 20, COUNT = 20 };
+  struct relay r;
+  pthread_t sender;
+  relay_open(&r);
+  struct framework *slow = framework_dial(r.port, "/", ""), *good = framework_dial(r.port, "/", "");
+  usleep(100000);
+  struct events events = { &r, SIZE, COUNT };
+  cr_assert_eq(pthread_create(&sender, NULL, send_big, &events), 0);
+  size_t got = 0;
+  while (got < COUNT && peer_wait(good->fd, POLLIN, LONG_MS)) {
+    enum ob_frame_kind kind = peer_next(good->in, good->fd);
+    if (kind == OB_FRAME_MORE || kind == OB_FRAME_CLOSE) break;
+    if (kind != OB_FRAME_TEXT || good->in->frames.payload.len < SIZE) continue;
+    if (++got >= 7 && got <= 10)
+      usleep(400000); /* with one of these the slow one's 64 MiB are full */
+  }
+  cr_expect_eq(got, COUNT);
+  framework_close(slow);
+  framework_close(good);
+  pthread_join(sender, NULL);
   stage_close(&r.stage);
 }
 
