@@ -5,7 +5,9 @@
 #include "onebot/canonical.h"
 #include "onebot/id.h"
 #include "onebot/wire.h"
+#include "schema/answer.h"
 #include "schema/glance.h"
+#include "schema/markup.h"
 #include "schema/reasoning.h"
 #include "schema/residue.h"
 #include "schema/silence.h"
@@ -195,6 +197,107 @@ static bool holds_reply(struct span text, struct arena *arena)
   return false;
 }
 
+/* ---- objects that are only spoken of ---- */
+
+/* The line around an object, without the blanks next to it. */
+struct line {
+  struct span before, behind;
+};
+
+/* Behind the object that begins at byte at, by its brackets. */
+static size_t object_end(struct span text, size_t at)
+{
+  for (size_t depth = 0; at < text.len; at++) {
+    if (strchr("{[", text.ptr[at]) && text.ptr[at]) depth++;
+    if (strchr("}]", text.ptr[at]) && text.ptr[at] && --depth == 0) return at + 1;
+  }
+  return text.len;
+}
+
+/* The line of the first reply object in text. False: there is none in its own brackets. */
+static bool line_of_reply(struct span text, struct line *ret)
+{
+  struct span rest = text;
+  for (size_t i = 0; i < OBJECTS_TRIED_MAX; i++) {
+    const char *open = rest.len ? memchr(rest.ptr, '{', rest.len) : NULL;
+    if (!open) return false;
+    size_t at = (size_t)(open - text.ptr), begin = at;
+    rest = (struct span) { open + 1, text.len - at - 1 };
+    if (!schema_answer_is_reply_like(text, at)) continue;
+    size_t end = object_end(text, at), stop = end;
+    while (begin > 0 && text.ptr[begin - 1] != '\n') begin--;
+    while (stop < text.len && text.ptr[stop] != '\n') stop++;
+    ret->before = schema_trim_blank((struct span) { text.ptr + begin, at - begin });
+    ret->behind = schema_trim_blank((struct span) { text.ptr + end, stop - end });
+    return true;
+  }
+  return false;
+}
+
+/* Takes the marks off that quote the object. False: there are none. */
+static bool take_quotes(struct line *line)
+{
+  static const struct span marks[][2] = {
+    { SPAN_INIT("`"), SPAN_INIT("`") },   { SPAN_INIT("\""), SPAN_INIT("\"") },
+    { SPAN_INIT("'"), SPAN_INIT("'") },   { SPAN_INIT("“"), SPAN_INIT("”") },
+    { SPAN_INIT("‘"), SPAN_INIT("’") },   { SPAN_INIT("「"), SPAN_INIT("」") },
+    { SPAN_INIT("『"), SPAN_INIT("』") },
+  };
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    struct span open = marks[i][0], close = marks[i][1];
+    if (!span_ends(line->before, open) || !span_starts(line->behind, close)) continue;
+    line->before.len -= open.len;
+    line->behind.ptr += close.len;
+    line->behind.len -= close.len;
+    line->before = schema_trim_blank(line->before);
+    line->behind = schema_trim_blank(line->behind);
+    return true;
+  }
+  return false;
+}
+
+static bool is_word(char c)
+{
+  return schema_is_word(c) || (unsigned char)c >= 0x80;
+}
+
+/* Whether the words before an object run on into it: they neither end nor present it, and they are no
+ * tag. */
+static bool runs_in(struct span before)
+{
+  static const struct span ends[] = { SPAN_INIT("。"), SPAN_INIT("！"), SPAN_INIT("？"),
+                                      SPAN_INIT("："), SPAN_INIT("；"), SPAN_INIT("…"),
+                                      SPAN_INIT("＞"), SPAN_INIT("】"), SPAN_INIT("）") };
+  if (before.len == 0 || span_find(before, SPAN("```")) < before.len) return false;
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (span_ends(before, ends[i])) return false;
+  char last = before.ptr[before.len - 1];
+  return is_word(last) || last == ',' || last == '=';
+}
+
+/* Whether the words behind an object go on with its sentence. */
+static bool runs_on(struct span behind)
+{
+  static const struct span begins[] = { SPAN_INIT("。"), SPAN_INIT("！"), SPAN_INIT("？"),
+                                        SPAN_INIT("（"), SPAN_INIT("＜"), SPAN_INIT("【") };
+  if (behind.len == 0) return false;
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (span_starts(behind, begins[i])) return false;
+  char first = *behind.ptr;
+  return is_word(first) || first == ',' || first == ';';
+}
+
+/* Whether the reply object of text stands inside a sentence that speaks of it, as help for people
+ * does. sound: it can be read and says nothing; a broken one has to be quoted as well, for it may be an
+ * answer that went wrong. */
+static bool is_spoken_of(struct span text, bool sound)
+{
+  struct line line;
+  if (!line_of_reply(text, &line)) return false;
+  bool quoted = take_quotes(&line), in = runs_in(line.before), on = runs_on(line.behind);
+  return sound && quoted ? in || on : in && on && (sound || quoted);
+}
+
 /* A reply's plan in the place of its text. */
 static bool compose_reply(struct ob_inspect *in, const struct schema_reply *reply,
                           struct ob_compose *c)
@@ -274,6 +377,8 @@ static bool unwrap(struct ob_inspect *in, struct span text, struct ob_compose *c
   bool sound = judged->verdict == SCHEMA_ACCEPT || judged->verdict == SCHEMA_REPAIR;
   for (size_t i = 0; sound && !judged->rich.taken && i < judged->repair_count; i++)
     if (judged->repairs[i].kind == SCHEMA_FIX_PLAIN_TEXT) return true;
+  bool says_nothing = sound && !judged->rich.taken && judged->reply.count == 0;
+  if ((says_nothing || judged->verdict == SCHEMA_CORRECT) && is_spoken_of(text, sound)) return true;
   if (!sound && !holds_reply(text, in->arena)) return true;
   if (!sound)
     return ob_inspect_refuse(in, judged->error.code, SPAN("text"),

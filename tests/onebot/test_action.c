@@ -518,6 +518,56 @@ Test(action, unwraps_replies)
   RUN(rows, s);
 }
 
+#define EMPTY(key) "{\\\"" key "\\\": []}"
+
+Test(action, passes_words_about_a_reply)
+{
+  static const struct row rows[] = {
+    { "in a sentence", OB_NAPCAT, GIVEN("[" TEXT("空回复写作 " EMPTY("segments") " 就行") "]"),
+      PASS },
+    { "in inline code", OB_NAPCAT, GIVEN("[" TEXT("空回复写作 `" EMPTY("segments") "` 就行") "]"),
+      PASS },
+    { "in code at the end", OB_NAPCAT,
+      GIVEN("[" TEXT("不想说话就写 `" EMPTY("messages") "`。") "]"), PASS },
+    { "in code at the begin", OB_NAPCAT, GIVEN("[" TEXT("`" EMPTY("messages") "` is silence") "]"),
+      PASS },
+    { "in curly quotes", OB_NAPCAT, GIVEN("[" TEXT("用“" EMPTY("messages") "”表示不回复") "]"),
+      PASS },
+    { "as a statement", OB_NAPCAT, GIVEN("[" TEXT("const r = " EMPTY("messages") "; send(r)") "]"),
+      PASS },
+    { "on a line of many", OB_NAPCAT,
+      GIVEN("[" TEXT("1. 打开配置\\n2. 返回 " EMPTY("messages") " 即可\\n3. 重启") "]"), PASS },
+    { "with a reaction", OB_NAPCAT,
+      GIVEN("[" TEXT("写 {\\\"messages\\\":[],\\\"reaction\\\":\\\"76\\\"} 就只点赞") "]"), PASS },
+    { "a pattern", OB_NAPCAT,
+      GIVEN("[" TEXT("格式是 `{\\\"messages\\\":[{\\\"segments\\\":[...]}]}` 这样写") "]"), PASS },
+    { "behind reasoning", OB_NAPCAT,
+      GIVEN("[" TEXT("<think>hm</think>写 " EMPTY("messages") " 就行") "]"),
+      SENT(TEXT("写 " EMPTY("messages") " 就行")) },
+    { "in a fence", OB_NAPCAT, GIVEN("[" TEXT("```json\\n" EMPTY("messages") "\\n```") "]"),
+      "drop empty" },
+    { "in code alone", OB_NAPCAT, GIVEN("[" TEXT("`" EMPTY("messages") "`") "]"), "drop empty" },
+    { "reasoning and silence", OB_NAPCAT,
+      GIVEN("[" TEXT("<think>hm</think>\\n" EMPTY("messages")) "]"), "drop empty" },
+    { "behind a sentence", OB_NAPCAT,
+      GIVEN("[" TEXT("No reply needed. " EMPTY("messages") " Done") "]"), "drop empty" },
+    { "presented", OB_NAPCAT, GIVEN("[" TEXT("回复：" EMPTY("messages") " 完") "]"), "drop empty" },
+    { "in a tag", OB_NAPCAT, GIVEN("[" TEXT("<answer>" EMPTY("messages") "</answer>") "]"),
+      "drop empty" },
+    { "between invisible characters", OB_NAPCAT,
+      GIVEN("[" TEXT("\\u200b" EMPTY("messages") "\\u200b") "]"), "drop empty" },
+    { "a comment on its own line", OB_NAPCAT,
+      GIVEN("[" TEXT(EMPTY("messages") "\\n\\n（不用回复）") "]"), "drop empty" },
+    { "a broken answer", OB_NAPCAT,
+      GIVEN("[" TEXT("好的 {\\\"messages\\\":[{\\\"segments\\\":[{\\\"type\\\":\\\"poll\\\","
+                     "\\\"data\\\":{}}]}]} 就这样") "]"),
+      "drop not_offered" },
+  };
+  struct ob_action_settings s = usual();
+  s.unwrap = true;
+  RUN(rows, s);
+}
+
 #define QUOTE(id) S("reply", "{\"id\":\"" id "\"}")
 
 Test(action, unwraps_directives_where_they_are_on)
