@@ -30,7 +30,7 @@ whole=("$here/whole.c" "$dir/faces.c" "$root"/schema/*.c)
 for name in card compose face id markdown mediaref plan profile; do whole+=("$root/onebot/$name.c"); done
 python3 "$root/onebot/gen_faces.py" "$root/onebot/faces.tsv" "$dir/faces.c"
 "$cc" "${flags[@]}" -shared "${whole[@]}" -o "$dir/whole.so"
-"$cc" "${flags[@]}" "$here/worst_shapes.c" "$root"/schema/*.c -o "$dir/worst_shapes"
+"$cc" "${flags[@]}" "$here/worst_shapes.c" "${whole[@]:1}" "$root"/onebot/{longtext,native}.c -o "$dir/worst_shapes"
 "$dir/schema" >"$dir/schema.json"
 peers=()
 if printf '#include <simdjson.h>\n' | c++ -E -x c++ - >/dev/null 2>&1; then
@@ -58,5 +58,5 @@ for small in "$dir"/*-1k.frames; do
   done | awk -v shape="$shape" '{ at[NR] = $7 } END { printf "%-20s %8.4f %8.4f %6.2f\n", shape, at[1], at[2], at[2] / at[1] }'
 done | sort -k4 -rn
 
-printf '\n== hostile answers judged: ns/byte at 1 KiB and at 1 MiB, and their ratio\n'
+printf '\n== hostile answers to their sends: ns/byte at 1 KiB and at 1 MiB, and their ratio\n'
 "$dir/worst_shapes" | sort -t, -k2 -rn | head -n 12
