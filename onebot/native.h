@@ -55,8 +55,4 @@ const struct schema_node *ob_native_read(const struct schema_node *message, bool
 /* The same for the text of a string message. */
 const struct schema_node *ob_native_read_cq(struct span text, struct arena *arena);
 
-/* Appends the string form of an array of segments: text escaped, the rest as CQ codes. Scalars
- * only; a datum that is an array or an object is left out. */
-void ob_native_write_cq(const struct schema_node *array, struct buf *out);
-
 #endif

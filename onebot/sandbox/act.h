@@ -14,7 +14,7 @@ struct ob_act {
 
 /* Runs the action. False: this implementation does not have it (nothing was written to result). */
 bool ob_act_run(struct ob_act *a, struct span action);
-/* Whether it has an action of that name. */
+/* Whether it has an action of that name: the tests hold the list of them against actions.tsv. */
 bool ob_act_known(const struct ob_sandbox *b, struct span action);
 
 /* Refuses with a row of facts.tsv. */
