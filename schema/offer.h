@@ -46,16 +46,4 @@ static inline bool schema_offers(const struct schema_offer *offer, enum schema_t
  * one. Those that do not are passed over everywhere. */
 bool schema_share_field_counts(const struct schema_offer *offer, size_t i);
 
-/* What an adapter declares of itself (reply.md 21-28). */
-struct schema_declaration {
-  bool has_supported;           /* segments.supported was given */
-  const struct span *supported; /* its names; unknown and never-offered ones are passed over */
-  size_t supported_count;
-  bool markdown_text;    /* the endpoint turns markdown into text */
-  bool interactive_text; /* and keyboards */
-};
-
-/* The bits of types that such an endpoint offers. */
-uint32_t schema_offer_types(const struct schema_declaration *declared);
-
 #endif

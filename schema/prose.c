@@ -264,7 +264,7 @@ bool schema_prose_split(struct span text, bool loose, struct arena *arena, struc
 
 /* ---- what is no answer ---- */
 
-/* The whole of such a text, after a status number; the first ones are known without it. */
+/* The whole of such a text, after a status number; those of several words without it too. */
 static const char *const status_lines[] = {
   "bad gateway",
   "gateway timeout",
@@ -279,7 +279,6 @@ static const char *const status_lines[] = {
   "forbidden",
   "not found",
 };
-enum { KNOWN_ALONE = 7 };
 
 static const char *const error_starts[] = {
   "upstream connect error", "upstream request timeout", "no healthy upstream", "error code: 4",

@@ -808,41 +808,17 @@ enum schema_code schema_reply_read_from(const struct schema_offer *offer,
   return SCHEMA_OK;
 }
 
-/* Reads text as one reply and nothing behind it. */
-static enum schema_code read_all(const struct schema_offer *offer, struct span text,
-                                 struct arena *arena, unsigned options, struct schema_reply *ret,
-                                 struct schema_reply_notes *notes, struct schema_error *reterr)
-{
-  struct schema_json r;
-  struct schema_reply reply;
-  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY);
-  enum schema_code rc = schema_reply_read_from(offer, &r, options, &reply, notes, reterr);
-  if (rc) return rc;
-  if (schema_json_next(&r) != SCHEMA_JSON_END)
-    return schema_fail(reterr, r.error.code, r.error.at, "$", r.error.what);
-  *ret = reply;
-  return SCHEMA_OK;
-}
-
 enum schema_code schema_reply_read(const struct schema_offer *offer, struct span text,
                                    struct arena *arena, struct schema_reply *ret,
                                    struct schema_error *reterr)
 {
-  struct schema_reply_notes notes;
-  return read_all(offer, text, arena, 0, ret, &notes, reterr);
-}
-
-enum schema_code schema_reply_read_legacy(const struct schema_offer *offer, struct span text,
-                                          struct arena *arena, struct schema_reply *ret,
-                                          struct schema_error *reterr)
-{
+  struct schema_json r;
   struct schema_reply reply;
-  struct schema_reply_notes notes;
-  enum schema_code rc = read_all(offer, text, arena, SCHEMA_REPLY_LEGACY, &reply, &notes, reterr);
+  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY);
+  enum schema_code rc = schema_reply_read_from(offer, &r, 0, &reply, NULL, reterr);
   if (rc) return rc;
-  if (!notes.legacy_root)
-    return schema_fail(reterr, SCHEMA_EUNKNOWN, 0, "$.messages",
-                       "the legacy root has segments only");
+  if (schema_json_next(&r) != SCHEMA_JSON_END)
+    return schema_fail(reterr, r.error.code, r.error.at, "$", r.error.what);
   *ret = reply;
   return SCHEMA_OK;
 }

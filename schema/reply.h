@@ -21,11 +21,6 @@ enum { SCHEMA_REPLY_ARENA_MAX = 64 * 1024 * 1024 };
 enum schema_code schema_reply_read(const struct schema_offer *offer, struct span text,
                                    struct arena *arena, struct schema_reply *ret,
                                    struct schema_error *reterr);
-/* The same for the legacy root only (reply.md 17, 18), as one message. */
-enum schema_code schema_reply_read_legacy(const struct schema_offer *offer, struct span text,
-                                          struct arena *arena, struct schema_reply *ret,
-                                          struct schema_error *reterr);
-
 /* ---- for the repair: the same rules over a reader that the caller has opened ---- */
 
 enum schema_reply_option {

@@ -321,26 +321,6 @@ bool schema_tags_take(struct span text, unsigned strip, struct arena *arena, str
   return true;
 }
 
-bool schema_tags_hide(struct span text, struct arena *arena, struct span *rettext)
-{
-  *rettext = text;
-  if (!schema_tag_possible(text)) return true;
-  struct pass p;
-  if (!pass_begin(&p, text, arena)) return false;
-  size_t copied = 0;
-  for (size_t at = opening_from(text, 0); at < text.len;) {
-    struct match m = tag_at(&p, at);
-    if (m.end && !is_in_code(&p, at)) {
-      put(&p, copied, at);
-      copied = m.end;
-    }
-    at = opening_from(text, m.end ? m.end : at + 1);
-  }
-  put(&p, copied, text.len);
-  *rettext = pass_end(&p);
-  return true;
-}
-
 /* ---- the last pass ---- */
 
 static size_t blanks_from(struct span text, size_t at)

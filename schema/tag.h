@@ -32,10 +32,6 @@ bool schema_tags_take(struct span text, unsigned strip, struct arena *arena, str
  * (rule 69), goes with the white space around it. */
 bool schema_tags_finish(struct span text, struct arena *arena, struct span *rettext);
 
-/* For showing a history only: complete tags outside code go, what stands around them stays as it is
- * (rule 91). *rettext lives in arena or is text. False: no memory. Linear. */
-bool schema_tags_hide(struct span text, struct arena *arena, struct span *rettext);
-
 /* Tidies white space outside code (rules 84 to 90). */
 bool schema_tag_tidy(struct span text, struct arena *arena, struct span *rettext);
 

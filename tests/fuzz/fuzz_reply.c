@@ -147,6 +147,22 @@ static void read_own_form(const struct schema_reply *reply, struct arena *arena)
   buf_done(&second);
 }
 
+/* Like schema_reply_read, but of the legacy root and no other. */
+static enum schema_code read_legacy(const struct schema_offer *offer, struct span text,
+                                    struct arena *arena, struct schema_reply *ret,
+                                    struct schema_error *reterr)
+{
+  struct schema_json r;
+  struct schema_reply_notes notes;
+  schema_json_init(&r, text, arena, SCHEMA_DEPTH_REPLY);
+  enum schema_code rc = schema_reply_read_from(offer, &r, SCHEMA_REPLY_LEGACY, ret, &notes, reterr);
+  if (rc) return rc;
+  if (schema_json_next(&r) != SCHEMA_JSON_END)
+    return schema_fail(reterr, r.error.code, r.error.at, "$", r.error.what);
+  if (!notes.legacy_root) return schema_fail(reterr, SCHEMA_EMISSING, 0, "$", "no legacy root");
+  return SCHEMA_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -159,8 +175,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   for (size_t i = 0; i < OFFERS; i++)
     for (int legacy = 0; legacy < 2; legacy++) {
       struct schema_error e = { 0 };
-      enum schema_code code = (legacy ? schema_reply_read_legacy
-                                      : schema_reply_read)(&offers[i], text, &arena, &reply, &e);
+      enum schema_code code =
+          (legacy ? read_legacy : schema_reply_read)(&offers[i], text, &arena, &reply, &e);
       must((code == SCHEMA_OK) == (is_json && is_reply(&offers[i], root, legacy)));
       must(code == SCHEMA_OK || (e.code == code && e.what && e.path[0] == '$' && e.at <= size));
       if (code == SCHEMA_OK) read_own_form(&reply, &arena);

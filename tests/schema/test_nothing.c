@@ -177,7 +177,6 @@ Test(nothing, has_no_directive)
   cr_expect_not(schema_tag_possible(nothing));
   cr_expect(schema_tags_take(nothing, 0, &arena, &text, &tags));
   cr_expect(schema_tags_finish(nothing, &arena, &text));
-  cr_expect(schema_tags_hide(nothing, &arena, &text));
   cr_expect(schema_tag_tidy(nothing, &arena, &text));
   cr_expect_not(schema_silence_is(nothing, &arena));
   arena_done(&arena);

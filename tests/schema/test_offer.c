@@ -4,51 +4,6 @@
 #include "schema/offer.h"
 
 #define B(type) (1u << SCHEMA_##type)
-#define MEDIA (B(IMAGE) | B(AUDIO) | B(VIDEO) | B(FILE))
-
-static const struct {
-  const char *what;
-  struct schema_declaration declared; /* supported is filled from names */
-  const char *names[8];
-  uint32_t types;
-} rows[] = {
-  { "nothing declared", { 0 }, { 0 }, B(TEXT) | B(MENTION) | B(MARKDOWN) | MEDIA | B(KEYBOARD) },
-  { "nothing declared, and degrading changes nothing",
-    { .markdown_text = true, .interactive_text = true },
-    { 0 },
-    B(TEXT) | B(MENTION) | B(MARKDOWN) | MEDIA | B(KEYBOARD) },
-  { "an empty list leaves text", { .has_supported = true }, { 0 }, B(TEXT) },
-  { "only what is listed",
-    { .has_supported = true },
-    { "image", "share", "dice", "rps" },
-    B(TEXT) | B(IMAGE) | B(SHARE) | B(DICE) | B(RPS) },
-  { "markdown and keyboard by degrading",
-    { .has_supported = true, .markdown_text = true, .interactive_text = true },
-    { "text" },
-    B(TEXT) | B(MARKDOWN) | B(KEYBOARD) },
-  { "markdown and keyboard by the list",
-    { .has_supported = true },
-    { "markdown", "keyboard" },
-    B(TEXT) | B(MARKDOWN) | B(KEYBOARD) },
-  { "never offered or unknown",
-    { .has_supported = true },
-    { "reply", "forward", "face", "html", "record", "Image", "" },
-    B(TEXT) },
-  { "twice is once", { .has_supported = true }, { "mention", "mention" }, B(TEXT) | B(MENTION) },
-};
-
-Test(offer, types_of_a_declaration)
-{
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    struct span names[8];
-    struct schema_declaration declared = rows[i].declared;
-    declared.supported = names;
-    for (; rows[i].names[declared.supported_count]; declared.supported_count++)
-      names[declared.supported_count] = span_of(rows[i].names[declared.supported_count]);
-    uint32_t types = schema_offer_types(&declared);
-    cr_expect_eq(types, rows[i].types, "%s: %#x", rows[i].what, types);
-  }
-}
 
 Test(offer, text_is_always_offered)
 {

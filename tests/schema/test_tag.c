@@ -81,27 +81,3 @@ Test(tag, cuts_long_ids_by_characters)
   buf_done(&text);
   arena_done(&arena);
 }
-
-static const struct {
-  const char *text, *left;
-} hidden[] = {
-  { "a [[reply_to_current]] b", "a  b" },
-  { "[[audio_as_voice]]\n hi [[ reply_to : 5 ]]", "\n hi " },
-  { "`[[reply_to:5]]` [[reply_to:5]]", "`[[reply_to:5]]` " },
-  { "[[reply_to:5] x", "[[reply_to:5] x" },
-  { "[[reply_to_current]][[audio_as_voice]]", "" },
-  { "plain", "plain" },
-};
-
-Test(tag, hides_in_a_history)
-{
-  struct arena arena;
-  arena_init(&arena, 1 << 20);
-  for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
-    struct span left;
-    cr_assert(schema_tags_hide(span_of(hidden[i].text), &arena, &left));
-    cr_expect(span_is(left, hidden[i].left), "row %zu: >%.*s<", i, TEXT(left));
-    arena_reset(&arena);
-  }
-  arena_done(&arena);
-}
