@@ -308,15 +308,55 @@ static void read_groups(struct rg_loader *l, const struct rg_yaml *map, struct s
   qsort(ret->groups, ret->count, sizeof *ret->groups, by_number);
 }
 
-/* ---- endpoints ---- */
+/* ---- what has names: endpoints, providers, tools ---- */
 
-static bool is_endpoint_name(struct span s)
+/* What is wrong with the name of an endpoint or provider; NULL: nothing. */
+static const char *name_fault(struct span s)
 {
   enum { NAME_MAX_BYTES = 64 };
-  for (size_t i = 0; i < s.len; i++)
-    if ((unsigned char)s.ptr[i] <= ' ' || strchr("/\\\"'", s.ptr[i])) return false;
-  return s.len > 0 && s.len <= NAME_MAX_BYTES;
+  bool usable = s.len > 0 && s.len <= NAME_MAX_BYTES;
+  for (size_t i = 0; usable && i < s.len; i++)
+    usable = (unsigned char)s.ptr[i] > ' ' && !strchr("/\\\"'", s.ptr[i]);
+  return usable ? NULL
+                : "not a usable name: write at most 64 bytes (a Chinese character has 3) without "
+                  "spaces, quotes and slashes";
 }
+
+/* Whether the keys of an entry can be read: its name is sound (fault is NULL) and it is a mapping.
+ * What is wrong is told, with what it is (an endpoint, …) and a key that it could have. */
+static bool is_entry(struct rg_loader *l, const struct rg_yaml *key, struct span path,
+                     const char *fault, const char *what, const char *example)
+{
+  const struct rg_yaml *map = key->next;
+  if (map->faulty) return false;
+  if (!fault && map->kind == RG_YAML_MAP) return true;
+  if (fault)
+    rg_loader_tell(l, key, "%.*s: %s", (int)path.len, path.ptr, fault);
+  else
+    rg_loader_tell(l, map, "%.*s: write the keys of this %s below it, like %s%s", (int)path.len,
+                   path.ptr, what, example, hint(map));
+  return false;
+}
+
+/* Reads the items of a mapping into an array, each of so many bytes. *retcount counts them as they
+ * come. NULL: no memory. */
+static void *read_named(struct rg_loader *l, const struct rg_yaml *map, struct span path,
+                        enum rg_scope scope, size_t size, size_t *retcount,
+                        void (*read)(struct rg_loader *l, const struct rg_yaml *key,
+                                     struct span path, void *item))
+{
+  char *items = arena_zalloc(&l->c->arena, map->count + 1, size);
+  if (!items) rg_loader_tell(l, map, "out of memory");
+  for (const struct rg_yaml *key = items ? map->first : NULL; key; key = key->next->next) {
+    if (key->faulty) continue;
+    void *item = items + size * (*retcount)++;
+    fill(l, scope, item);
+    read(l, key, path, item);
+  }
+  return items;
+}
+
+/* ---- endpoints ---- */
 
 /* What an endpoint needs beyond each key. */
 static void check_endpoint(struct rg_loader *l, const struct rg_mapping *m,
@@ -381,22 +421,8 @@ static void read_endpoint(struct rg_loader *l, const struct rg_yaml *key, struct
                           .path = path_to(l, path, key->text) };
   const struct rg_yaml *map = key->next;
   e->name = arena_copy(&l->c->arena, key->text);
-  if (map->faulty) return;
-  if (!is_endpoint_name(key->text)) {
-    rg_loader_tell(
-        l, key,
-        "%.*s: not a usable name: write at most 64 characters without spaces, quotes and "
-        "slashes",
-        (int)m.path.len, m.path.ptr);
+  if (!is_entry(l, key, m.path, name_fault(key->text), "endpoint", "connect: ws://127.0.0.1:3001"))
     return;
-  }
-  if (map->kind != RG_YAML_MAP) {
-    rg_loader_tell(
-        l, map,
-        "%.*s: write the keys of this endpoint below it, like connect: ws://127.0.0.1:3001%s",
-        (int)m.path.len, m.path.ptr, hint(map));
-    return;
-  }
   read_section(l, &m, map, SPAN(""), m.path);
   check_endpoint(l, &m, key, e);
   const struct rg_yaml *groups = rg_yaml_key(map, "groups");
@@ -419,23 +445,10 @@ static void read_provider(struct rg_loader *l, const struct rg_yaml *key, struct
   struct rg_mapping m = { .scope = RG_SCOPE_PROVIDER,
                           .base = p,
                           .path = path_to(l, path, key->text) };
-  const struct rg_yaml *map = key->next;
   p->name = arena_copy(&l->c->arena, key->text);
-  if (map->faulty) return;
-  if (!is_endpoint_name(key->text)) {
-    rg_loader_tell(
-        l, key,
-        "%.*s: not a usable name: write at most 64 characters without spaces, quotes and "
-        "slashes",
-        (int)m.path.len, m.path.ptr);
-  } else if (map->kind != RG_YAML_MAP) {
-    rg_loader_tell(l, map,
-                   "%.*s: write the keys of this provider below it, like model: gpt-5-mini%s",
-                   (int)m.path.len, m.path.ptr, hint(map));
-  } else {
-    read_section(l, &m, map, SPAN(""), m.path);
-    rg_check_provider(l, &m, key, p);
-  }
+  if (!is_entry(l, key, m.path, name_fault(key->text), "provider", "model: gpt-5-mini")) return;
+  read_section(l, &m, key->next, SPAN(""), m.path);
+  rg_check_provider(l, &m, key, p);
 }
 
 /* ---- tools ---- */
@@ -444,9 +457,7 @@ static void read_tool(struct rg_loader *l, const struct rg_yaml *key, struct spa
 {
   struct rg_http_tool *t = base;
   struct rg_mapping m = { .scope = RG_SCOPE_TOOL, .base = t, .path = path_to(l, path, key->text) };
-  const struct rg_yaml *map = key->next;
   t->name = arena_copy(&l->c->arena, key->text);
-  if (map->faulty) return;
   const struct rg_key *words = rg_key_find(RG_SCOPE_GROUP, SPAN("agent.tools"));
   const char *fault = NULL;
   if (!rg_is_tool_name(key->text))
@@ -455,35 +466,9 @@ static void read_tool(struct rg_loader *l, const struct rg_yaml *key, struct spa
     fault = "models call their answer so: write another name";
   if (rg_key_word_find(words, key->text) != SIZE_MAX)
     fault = "Replygate has a tool of this name already";
-  if (fault) {
-    rg_loader_tell(l, key, "%.*s: %s", (int)m.path.len, m.path.ptr, fault);
-  } else if (map->kind != RG_YAML_MAP) {
-    rg_loader_tell(l, map, "%.*s: write the keys of this tool below it, like url: https://…%s",
-                   (int)m.path.len, m.path.ptr, hint(map));
-  } else {
-    read_section(l, &m, map, SPAN(""), m.path);
-    rg_check_tool(l, &m, key, t);
-  }
-}
-
-/* ---- what has names: endpoints, providers, tools ---- */
-
-/* Reads the items of a mapping into an array, each of so many bytes. *retcount counts them as they
- * come. NULL: no memory. */
-static void *read_named(struct rg_loader *l, const struct rg_yaml *map, struct span path,
-                        enum rg_scope scope, size_t size, size_t *retcount,
-                        void (*read)(struct rg_loader *l, const struct rg_yaml *key,
-                                     struct span path, void *item))
-{
-  char *items = arena_zalloc(&l->c->arena, map->count + 1, size);
-  if (!items) rg_loader_tell(l, map, "out of memory");
-  for (const struct rg_yaml *key = items ? map->first : NULL; key; key = key->next->next) {
-    if (key->faulty) continue;
-    void *item = items + size * (*retcount)++;
-    fill(l, scope, item);
-    read(l, key, path, item);
-  }
-  return items;
+  if (!is_entry(l, key, m.path, fault, "tool", "url: https://…")) return;
+  read_section(l, &m, key->next, SPAN(""), m.path);
+  rg_check_tool(l, &m, key, t);
 }
 
 /* ---- the whole ---- */
