@@ -104,10 +104,11 @@ static bool queue_frame(struct ob_dial *d, enum ob_opcode opcode, const struct s
   for (size_t i = 0; i < count; i++) payload += parts[i].len;
   size_t size = ob_frame_head_size(payload, true) + payload;
   if (!d->wsi || size > SEND_MAX || ob_queue_size(&d->out) > SEND_MAX - size) return false;
+  bool idle = ob_queue_size(&d->out) == 0; /* else the socket is waited for already */
   char *room = ob_queue_add(&d->out, size);
   if (!room) return false;
   ob_frame_write(room, opcode, parts, count, next_mask(d));
-  lws_callback_on_writable(d->wsi);
+  if (idle) lws_callback_on_writable(d->wsi);
   return true;
 }
 
