@@ -14,7 +14,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <libwebsockets.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include "onebot/exchange.h"
 #include "onebot/frame.h"
 #include "onebot/handshake.h"
+#include "onebot/origin.h"
 #include "onebot/queue.h"
 
 enum {
@@ -77,70 +77,18 @@ struct ob_listener {
   struct ob_timer sweep, accept_again;
 };
 
-/* ---- who may ask ---- */
-
-/* "name:port" without its port, "[::1]:port" as "::1". */
-static struct span host_name(struct span host)
-{
-  if (host.len && host.ptr[0] == '[') {
-    size_t end = span_find(host, SPAN("]"));
-    return (struct span) { host.ptr + 1, end - 1 };
-  }
-  return (struct span) { host.ptr, span_find(host, SPAN(":")) };
-}
-
-static bool is_numeric(struct span name)
-{
-  char z[INET6_ADDRSTRLEN];
-  struct in6_addr any;
-  if (name.len >= sizeof z) return false;
-  memcpy(z, name.ptr, name.len);
-  z[name.len] = 0;
-  return inet_pton(AF_INET, z, &any) == 1 || inet_pton(AF_INET6, z, &any) == 1;
-}
-
-/* A page on a foreign name that resolves to us (DNS rebinding) has that name in Host. Bound to all
- * addresses we cannot know our names: any numeric one will do, and any at all for an upgrade
- * without an Origin, which no browser sends (a container's name, say). */
-static bool host_allowed(const struct ob_listener *l, const struct ob_request *r, bool upgrade)
-{
-  struct span name = host_name(r->host);
-  if (name.len == 0) return false;
-  if (span_eq_nocase(name, SPAN("localhost")) || span_is(name, "127.0.0.1") || span_is(name, "::1"))
-    return true;
-  if (span_eq_nocase(name, span_of(l->host))) return true;
-  return l->wildcard && (is_numeric(name) || (upgrade && r->origin.len == 0));
-}
-
-/* Our own page has an Origin that is http:// (or https:// behind a proxy) and the Host. */
-static bool origin_allowed(const struct ob_request *r)
-{
-  static const char *const schemes[] = { "http://", "https://" };
-  if (r->origin.len == 0) return true;
-  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
-    size_t n = strlen(schemes[i]);
-    if (!span_starts(r->origin, span_of(schemes[i]))) continue;
-    if (span_eq_nocase((struct span) { r->origin.ptr + n, r->origin.len - n }, r->host))
-      return true;
-  }
-  return false;
-}
-
-static const char *refusal(const struct ob_listener *l, const struct ob_request *r, bool upgrade)
-{
-  if (l->any_host) return NULL;
-  if (!host_allowed(l, r, upgrade))
-    return "not served under this Host; use the address or localhost";
-  if (!origin_allowed(r)) return "not for pages of another Origin";
-  return NULL;
-}
-
 /* ---- requests and upgrades ----
  * A handler may close the listener: the connection's opaque pointer is NULL afterwards. */
 
 static bool is_gone(struct lws *wsi)
 {
   return lws_get_opaque_user_data(wsi) == NULL;
+}
+
+/* Why a request is refused before anybody is asked; NULL: it is not. */
+static const char *refusal(const struct ob_listener *l, const struct ob_exchange *x, bool upgrade)
+{
+  return l->any_host ? NULL : ob_origin_refusal(l->host, l->wildcard, &x->request, upgrade);
 }
 
 static struct ob_exchange *new_exchange(struct ob_peer *p, struct lws *wsi)
@@ -169,7 +117,7 @@ static int begin_request(struct ob_peer *p, struct lws *wsi)
 {
   struct ob_exchange *x = new_exchange(p, wsi);
   if (!x) return -1;
-  const char *why = refusal(p->l, &x->request, false);
+  const char *why = refusal(p->l, x, false);
   if (why) {
     x->close = true;
     ob_exchange_text(x, 403, why);
@@ -187,58 +135,15 @@ static int continue_answer(struct ob_peer *p, struct lws *wsi)
   return step == OB_EXCHANGE_CLOSE || lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
-/* Why a handshake is none (RFC 6455 4.2.1); NULL: it is sound. key: room for OB_HANDSHAKE_KEY + 1. */
-static const char *handshake_fault(struct lws *wsi, char *key)
-{
-  char version[8], connection[64];
-  if (lws_hdr_copy(wsi, version, sizeof version, WSI_TOKEN_VERSION) <= 0 ||
-      strcmp(version, "13") != 0)
-    return "Sec-WebSocket-Version must be 13";
-  if (lws_hdr_copy(wsi, connection, sizeof connection, WSI_TOKEN_CONNECTION) <= 0 ||
-      !strcasestr(connection, "upgrade"))
-    return "Connection must be Upgrade";
-  if (lws_hdr_copy(wsi, key, OB_HANDSHAKE_KEY + 1, WSI_TOKEN_KEY) != OB_HANDSHAKE_KEY)
-    return "Sec-WebSocket-Key must be 16 bytes in base64";
-  if (lws_hdr_total_length(wsi, WSI_TOKEN_PROTOCOL) > 0)
-    return "no Sec-WebSocket-Protocol is spoken here, leave the header out";
-  return NULL;
-}
-
-/* Answers an upgrade that is accepted: little enough for the buffer of a fresh socket. */
-static bool answer_upgrade(int fd, const char *key)
-{
-  char accept[OB_HANDSHAKE_ACCEPT + 1], answer[256];
-  if (!ob_handshake_accept(key, accept)) return false;
-  int n = snprintf(answer, sizeof answer,
-                   "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                   "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
-                   accept);
-  return send(fd, answer, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n;
-}
-
-/* Takes the socket out of lws' hands, which is left with another one to close. -1: no descriptor. */
-static int detach(struct lws *wsi)
-{
-  int theirs = (int)lws_get_socket_fd(wsi);
-  int ours = fcntl(theirs, F_DUPFD_CLOEXEC, 0),
-      other = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (ours >= 0 && (other < 0 || dup3(other, theirs, O_CLOEXEC) < 0)) {
-    close(ours);
-    ours = -1;
-  }
-  if (other >= 0) close(other);
-  return ours;
-}
-
 static bool hand_to_lws(struct ob_peer *p, int fd, lws_adoption_type type);
 
 /* The upgrade is accepted: from here on the connection is a WebSocket. Always -1: lws closes what it
- * has left. A client that sends frames before it has our answer loses them, and then itself. */
+ * has left. What a client sends before it has our answer, which it must not, is lost. */
 static int open_peer(struct ob_peer *p, struct lws *wsi, const char *key)
 {
   struct ob_listener *l = p->l;
-  if (!answer_upgrade((int)lws_get_socket_fd(wsi), key)) return -1;
-  int fd = detach(wsi);
+  if (!ob_handshake_answer(wsi, key)) return -1;
+  int fd = ob_handshake_detach(wsi);
   if (fd < 0) return -1;
   lws_set_opaque_user_data(wsi, NULL);
   p->is_open = p->heard = true;
@@ -258,8 +163,8 @@ static int begin_upgrade(struct ob_peer *p, struct lws *wsi, const char *protoco
   if (!x || strcasecmp(protocol, "websocket") != 0) return -1;
   char key[OB_HANDSHAKE_KEY + 1];
   unsigned status = 403;
-  const char *why = refusal(l, &x->request, true);
-  if (!why && (why = handshake_fault(wsi, key))) status = 400;
+  const char *why = refusal(l, x, true);
+  if (!why && (why = ob_handshake_fault(wsi, key))) status = 400;
   if (!why) {
     status = l->on.upgrade ? l->on.upgrade(l->on.ctx, &x->request, &why) : 404;
     if (is_gone(wsi)) return -1;
