@@ -118,7 +118,7 @@ static bool look_front(struct rg_front *f, uint64_t now)
     if (rg_front_waiting(f) < FRONT_LOW)
       f->full_since_ms = 0;
     else if (now - f->full_since_ms > RG_FRONT_STALL_MS && all_full(f->relay, f->account))
-      rg_front_drop(f, "it took nothing for 10 s");
+      rg_front_drop(f, "it is too slow: for 10 s it did not catch up with what waits");
     settle(f->relay, f->account);
   }
   if (f->paused && f->call_count <= RG_FRONT_CALLS_MAX / 2 &&
