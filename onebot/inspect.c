@@ -8,6 +8,7 @@
 #include "schema/answer.h"
 #include "schema/glance.h"
 #include "schema/markup.h"
+#include "schema/prose.h"
 #include "schema/reasoning.h"
 #include "schema/residue.h"
 #include "schema/silence.h"
@@ -182,9 +183,28 @@ static bool is_reply_object(struct span text, struct arena *arena, size_t *reten
   return found;
 }
 
+/* Whether text is a reply object that is no JSON at all, with quotes that nobody reads or none: a
+ * reply's first name stands behind its brace, and the others follow. */
+static bool is_garbled_reply(struct span text)
+{
+  enum { QUOTE_MAX = 24 };
+  bool fenced;
+  struct span t = schema_trim_blank(schema_prose_unfence(text, &fenced));
+  if (t.len == 0 || *t.ptr != '{' || span_find(t, SPAN("segments")) == t.len) return false;
+  size_t at = 1;
+  while (at < t.len && at < QUOTE_MAX && !strchr("{[:,", t.ptr[at])) {
+    struct span name = { t.ptr + at, t.len - at };
+    if (span_starts(name, SPAN("messages")) || span_starts(name, SPAN("segments"))) break;
+    at++;
+  }
+  if (at == t.len || at == QUOTE_MAX || strchr("{[:,", t.ptr[at])) return false;
+  return span_find(t, SPAN("type")) < t.len && span_find(t, SPAN("data")) < t.len;
+}
+
 /* Whether a reply object stands in text, sound or not: other JSON is what the user asked for. */
 static bool holds_reply(struct span text, struct arena *arena)
 {
+  if (is_garbled_reply(text)) return true;
   for (size_t i = 0; i < OBJECTS_TRIED_MAX; i++) {
     const char *open = text.len ? memchr(text.ptr, '{', text.len) : NULL;
     if (!open) return false;
@@ -261,8 +281,8 @@ static bool is_word(char c)
   return schema_is_word(c) || (unsigned char)c >= 0x80;
 }
 
-/* Whether the words before an object run on into it: they neither end nor present it, and they are no
- * tag. */
+/* Whether the words before an object run on into it: they neither end nor present it, and they
+ * are no tag. */
 static bool runs_in(struct span before)
 {
   static const struct span ends[] = { SPAN_INIT("。"), SPAN_INIT("！"), SPAN_INIT("？"),
@@ -288,8 +308,8 @@ static bool runs_on(struct span behind)
 }
 
 /* Whether the reply object of text stands inside a sentence that speaks of it, as help for people
- * does. sound: it can be read and says nothing; a broken one has to be quoted as well, for it may be an
- * answer that went wrong. */
+ * does. sound: it can be read and says nothing; a broken one has to be quoted as well, for it may
+ * be an answer that went wrong. */
 static bool is_spoken_of(struct span text, bool sound)
 {
   struct line line;

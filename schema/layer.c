@@ -121,13 +121,38 @@ static struct span decode_entities(struct span text, struct arena *arena)
   return (struct span) { out, len };
 }
 
+/* Whether an entity that means a quote is at byte at, be it encoded once more: &amp;quot;. */
+static bool is_quote_entity(struct span text, size_t at, char *ret)
+{
+  size_t n = at < text.len ? entity_at(text, at, ret) : 0;
+  if (n == 0 || *ret != '&') return n > 0 && (*ret == '"' || *ret == '\'');
+  struct span rest = { text.ptr + at + n, text.len - at - n };
+  *ret = '"';
+  return span_starts(rest, SPAN("quot;")) || span_starts(rest, SPAN("#34;"));
+}
+
 /* Whether text is an object of which every quote is an entity. */
 static bool is_entity_object(struct span text)
 {
   char c;
-  if (text.len == 0 || text.ptr[0] != '{' || memchr(text.ptr, '"', text.len)) return false;
+  if (text.len == 0 || text.ptr[0] != '{') return false;
   size_t inside = schema_skip_blank(text, 1);
-  return inside < text.len && entity_at(text, inside, &c) && c == '"';
+  return is_quote_entity(text, inside, &c) && !memchr(text.ptr, c, text.len);
+}
+
+/* Whether text has a reply object of which every quote is written as in a string, once or more. In
+ * words about other objects a backslash is what they speak of. */
+static bool is_escaped_object(struct span text)
+{
+  static const struct span begins[] = { SPAN_INIT("{\\\""), SPAN_INIT("{\\\\\\\""),
+                                        SPAN_INIT("{\\u0022") };
+  if (has_plain_quote(text) || !memchr(text.ptr, '\\', text.len)) return false;
+  if (span_find(text, SPAN("messages")) == text.len &&
+      span_find(text, SPAN("segments")) == text.len)
+    return false;
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (span_find(text, begins[i]) < text.len) return true;
+  return false;
 }
 
 bool schema_layer_decode(struct span text, struct arena *arena, struct span *ret,
@@ -140,7 +165,7 @@ bool schema_layer_decode(struct span text, struct arena *arena, struct span *ret
     *ret = schema_layer_unescape((struct span) { t.ptr + 1, t.len - 2 }, arena);
     return true;
   }
-  if (!has_plain_quote(t) && span_find(t, SPAN("{\\\"")) < t.len) {
+  if (t.len > 0 && is_escaped_object(t)) {
     *ret = schema_layer_unescape(t, arena);
     return true;
   }

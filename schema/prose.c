@@ -171,9 +171,10 @@ struct span schema_prose_bare_inside(struct span text)
 
 /* ---- wrappers ---- */
 
-static const char *const loose_wrappers[] = { "answer",        "output",  "response", "final",
-                                              "reply",         "message", "msg",      "finalanswer",
-                                              "finalresponse", NULL };
+static const char *const loose_wrappers[] = {
+  "answer",      "output",        "response", "final",    "reply",   "message", "msg",
+  "finalanswer", "finalresponse", "messages", "segments", "segment", NULL
+};
 
 struct splitting {
   struct span text;
@@ -247,8 +248,10 @@ bool schema_prose_split(struct span text, bool loose, struct arena *arena, struc
   bool more = next_wrapper(text, mark.end, loose, &codes, &next);
   bool tail = mark.closing && schema_skip_blank(text, mark.end) == text.len;
   bool pair = !mark.closing && more && next.closing;
-  if (!tail && !pair && !(more && leads && !mark.closing) && !opens_unclosed(text, &mark))
-    return true;
+  bool another = more && leads && !mark.closing;
+  if (another && strcmp(mark.name, "text") != 0) /* else words name both */
+    another = schema_skip_blank(text, mark.end) == next.begin;
+  if (!tail && !pair && !another && !opens_unclosed(text, &mark)) return true;
   while (found) {
     add_text(&s, done, mark.begin);
     done = mark.end;

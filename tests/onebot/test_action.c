@@ -504,6 +504,15 @@ Test(action, unwraps_replies)
       GIVEN("[" TEXT("{\\\"messages\\\":[{\\\"segments\\\":[{\\\"type\\\":\\\"mention\\\","
                      "\\\"data\\\":{\\\"target\\\":\\\"1\\\"}}]}]}") "]"),
       "drop mention_target" },
+    { "in quotes that nobody reads", OB_NAPCAT,
+      GIVEN("[" TEXT("{«messages»:[{«segments»:[{«type»:«text»,«data»:{«text»:«a»}}]}]}") "]"),
+      "drop syntax" },
+    { "in no quotes", OB_NAPCAT,
+      GIVEN("[" TEXT("{messages:[{segments:[{type:text,data:{text:a}}]}]}") "]"), "drop type" },
+    { "the schema of one", OB_NAPCAT,
+      GIVEN("[" TEXT("{\\\"properties\\\":{\\\"messages\\\":{\\\"items\\\":{\\\"properties\\\":"
+                     "{\\\"segments\\\":{\\\"type\\\":\\\"array\\\"},\\\"data\\\":{}}}}}}") "]"),
+      PASS },
     { "other JSON", OB_NAPCAT, GIVEN("[" TEXT("{\\\"data\\\":{\\\"messages\\\":1}}") "]"), PASS },
     { "the word in prose", OB_NAPCAT, GIVEN("[" TEXT("the messages {and} segments") "]"), PASS },
     { "in a quick operation", OB_NAPCAT,
