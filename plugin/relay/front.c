@@ -5,6 +5,7 @@
 
 enum {
   HELD_MAX = 2 * OB_FRAME_MAX, /* one read ends a message of any size and brings 64 KiB more */
+  PATIENCE = 5, /* a pause lasts for this part of the time in which an action is answered */
 };
 
 size_t rg_front_waiting(const struct rg_front *f)
@@ -41,11 +42,25 @@ static void pause_socket(struct rg_front *f, bool pause)
   if (f->dial) ob_dial_pause(f->dial, pause);
 }
 
+static void read_on(struct rg_front *f);
+
+static void patience_ends(struct ob_timer *t)
+{
+  struct rg_front *f = (struct rg_front *)(void *)((char *)t - offsetof(struct rg_front, patience));
+  f->overdue = true;
+  rg_log_line(&f->account->gate->log, RG_LOG_WARN,
+              "framework %s: %zu of its actions wait for an answer, further ones are refused",
+              f->name, f->call_count);
+  read_on(f);
+}
+
 void rg_front_pause(struct rg_front *f)
 {
-  if (f->paused || !f->up) return;
+  struct rg_gate *gate = f->account->gate;
+  if (f->paused || f->overdue || !f->up) return;
   f->paused = true;
   pause_socket(f, true);
+  ob_timer_set(gate->service, &f->patience, gate->timing.passage / PATIENCE, patience_ends);
 }
 
 /* Each frame behind its length. */
@@ -65,9 +80,10 @@ void rg_front_take(struct rg_front *f, struct span frame)
     rg_passage_take(f, frame);
 }
 
-void rg_front_resume(struct rg_front *f)
+static void read_on(struct rg_front *f)
 {
   if (!f->paused || !f->up) return;
+  ob_timer_clear(f->account->gate->service, &f->patience);
   struct buf held = f->held;
   buf_init(&f->held, HELD_MAX);
   f->paused = false;
@@ -81,8 +97,16 @@ void rg_front_resume(struct rg_front *f)
   if (!f->paused) pause_socket(f, false);
 }
 
+void rg_front_resume(struct rg_front *f)
+{
+  f->overdue = false;
+  read_on(f);
+}
+
 void rg_front_forget(struct rg_front *f)
 {
+  ob_timer_clear(f->account->gate->service, &f->patience);
+  f->overdue = false;
   buf_done(&f->held);
   buf_init(&f->held, HELD_MAX);
 }

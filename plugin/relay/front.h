@@ -36,6 +36,8 @@ struct rg_front {
   bool up, greeted;
   bool dropped;             /* its end is on its way; nothing more goes to it */
   bool paused;              /* it is not read */
+  bool overdue;             /* it was not read for too long: what comes is refused at once */
+  struct ob_timer patience; /* while it is paused */
   struct buf held;          /* frames that one read brought after the one that paused it */
   uint64_t full_since_ms;   /* 0: its queue is not full */
   struct rg_passage *calls; /* that wait for an answer */
@@ -46,9 +48,10 @@ struct rg_front {
 /* Sends the parts as one text message. False: it cannot be taken, the framework is let go. */
 bool rg_front_send(struct rg_front *f, const struct span *parts, size_t count);
 size_t rg_front_waiting(const struct rg_front *f);
-/* Reads it no more, what it has sent already is held. */
+/* Reads it no more, what it has sent already is held. Where nothing has changed after a while, all
+ * that waits and comes is refused, so that it is answered in time; then this does nothing. */
 void rg_front_pause(struct rg_front *f);
-/* Takes what is held and reads on, as far as that does not pause it again. */
+/* There is room: takes what is held and reads on, as far as that does not pause it again. */
 void rg_front_resume(struct rg_front *f);
 /* A frame came. */
 void rg_front_take(struct rg_front *f, struct span frame);

@@ -66,7 +66,8 @@ static void detach(struct rg_passage *p)
   *p->link = p->next;
   if (p->next) p->next->link = p->link;
   p->front = NULL;
-  if (--f->call_count == RG_FRONT_CALLS_MAX / 2 && f->paused) rg_relay_look_later(f->relay);
+  if (--f->call_count == RG_FRONT_CALLS_MAX / 2 && (f->paused || f->overdue))
+    rg_relay_look_later(f->relay);
 }
 
 static void passage_end(struct rg_passage *p)
@@ -575,6 +576,9 @@ static void take(struct rg_front *f, struct span frame)
   } else if (!link) {
     front_refuse(f, echo_or_null(action.echo), RG_RETCODE_FAILED,
                  SPAN("Replygate: the implementation is not connected"));
+  } else if (f->overdue) {
+    front_refuse(f, echo_or_null(action.echo), RG_RETCODE_FAILED,
+                 SPAN("Replygate: too many actions wait for the implementation already"));
   } else if (action.kind == OB_ACTION_OTHER) {
     pass(f, link, &action);
   } else if (!f->account->peer.known) { /* only this thread writes it */

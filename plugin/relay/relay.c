@@ -121,11 +121,10 @@ static bool look_front(struct rg_front *f, uint64_t now)
       rg_front_drop(f, "it is too slow: for 10 s it did not catch up with what waits");
     settle(f->relay, f->account);
   }
-  if (f->paused && f->call_count <= RG_FRONT_CALLS_MAX / 2 &&
-      (!link || ob_link_waiting(link) < LINK_LOW))
+  bool few = f->call_count <= RG_FRONT_CALLS_MAX / 2;
+  if ((f->paused || f->overdue) && few && (!link || ob_link_waiting(link) < LINK_LOW))
     rg_front_resume(f);
-  return f->up && !f->dropped &&
-         (f->full_since_ms > 0 || (f->paused && f->call_count <= RG_FRONT_CALLS_MAX / 2));
+  return f->up && !f->dropped && (f->full_since_ms > 0 || ((f->paused || f->overdue) && few));
 }
 
 static void look(struct ob_timer *t)
@@ -383,6 +382,7 @@ static void dial(struct rg_front *f)
   if (!f->url || !self_id[0] || (f->dial && strcmp(f->self_id, self_id) == 0)) return;
   if (f->dial) {
     rg_passage_orphan(f);
+    rg_front_forget(f);
     rg_front_forget(f);
     ob_dial_close(f->dial);
     f->dial = NULL;
