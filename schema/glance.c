@@ -65,7 +65,7 @@ bool schema_glance_square(struct span text, size_t at)
     { 'f', { "unction" } },
     { 'i', { "nvok", "nner", "ntern", "nst]" } },
     { 'e', { "xecut", "nd", "os]", "~[" } },
-    { 'r', { "unn", "an ", "eason" } },
+    { 'r', { "unn", "an ", "eason", "eflect" } },
     { 'u', { "s" } },
     { 'a', { "ntth" } },
     { 's', { "cratch" } },

@@ -140,16 +140,16 @@ static bool is_entity_object(struct span text)
   return is_quote_entity(text, inside, &c) && !memchr(text.ptr, c, text.len);
 }
 
-/* Whether text has a reply object of which every quote is written as in a string, once or more. In
- * words about other objects a backslash is what they speak of. */
+/* Whether text is an object, or has a reply, of which every quote is written as in a string, once or
+ * more. In words about other objects a backslash is what they speak of. */
 static bool is_escaped_object(struct span text)
 {
   static const struct span begins[] = { SPAN_INIT("{\\\""), SPAN_INIT("{\\\\\\\""),
                                         SPAN_INIT("{\\u0022") };
   if (has_plain_quote(text) || !memchr(text.ptr, '\\', text.len)) return false;
-  if (span_find(text, SPAN("messages")) == text.len &&
-      span_find(text, SPAN("segments")) == text.len)
-    return false;
+  bool reply =
+      span_find(text, SPAN("messages")) < text.len || span_find(text, SPAN("segments")) < text.len;
+  if (*text.ptr != '{' && !reply) return false;
   for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
     if (span_find(text, begins[i]) < text.len) return true;
   return false;

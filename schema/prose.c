@@ -83,10 +83,10 @@ static struct span bare_begin(struct span text)
   }
 }
 
-/* Whether the plain closing tag (n bytes) at byte at has its opening tag before it. */
+/* Whether the plain closing tag, <> or [], of n bytes at byte at has its opening tag before it. */
 static bool closes_something(struct span text, size_t at, size_t n)
 {
-  char opener[SCHEMA_MARK_NAME_MAX + 2] = "<";
+  char opener[SCHEMA_MARK_NAME_MAX + 2] = { text.ptr[at] };
   if (n < 4 || n > sizeof opener || text.ptr[at + 1] != '/') return false;
   memcpy(opener + 1, text.ptr + at + 2, n - 2);
   return span_find((struct span) { text.ptr, at }, (struct span) { opener, n - 1 }) < at;

@@ -12,7 +12,7 @@ enum side { NEITHER, OPENS, CLOSES };
 static const char *const names[] = {
   "think",      "thinking",         "thought",           "thoughts",         "reasoning",
   "scratchpad", "reasoningcontent", "innermonologue",    "antthinking",      "chainofthought",
-  "cot",        "thinkingprocess",  "internalmonologue", "reasoningprocess",
+  "cot",        "thinkingprocess",  "internalmonologue", "reasoningprocess", "reflection",
 };
 
 /* Tokens of which each side has its own name. */
@@ -228,6 +228,20 @@ static bool find_end(struct cutting *c, size_t *retend)
   return *retend != 0;
 }
 
+/* Whether a mark that ends at byte end is only named by its sentence, which goes on in a way that no
+ * thought and no answer begins. */
+static bool is_named(struct span text, size_t end)
+{
+  static const struct span marks[] = { SPAN_INIT("、"), SPAN_INIT("，"), SPAN_INIT("。"),
+                                       SPAN_INIT("；"), SPAN_INIT("）"), SPAN_INIT("」"),
+                                       SPAN_INIT("』"), SPAN_INIT("”"),  SPAN_INIT("/"),
+                                       SPAN_INIT(","),  SPAN_INIT(";"),  SPAN_INIT(")") };
+  struct span rest = { text.ptr + end, text.len - end };
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    if (span_starts(rest, marks[i])) return true;
+  return false;
+}
+
 static void on_opener(struct cutting *c, const struct found *open)
 {
   struct span text = c->walk.text;
@@ -244,7 +258,7 @@ static void on_opener(struct cutting *c, const struct found *open)
   }
   /* not closed: the rest is reasoning, unless a sentence only names the mark */
   bool spaced = open->end < text.len && text.ptr[open->end] == ' ';
-  if (!leads && (spaced || open->end == text.len)) return;
+  if (!leads && (spaced || open->end == text.len || is_named(text, open->end))) return;
   c->ret->unclosed = true;
   drop(c, open->begin, text.len);
   c->walk.at = text.len;
@@ -255,7 +269,8 @@ static void on_closer(struct cutting *c, const struct found *close)
   struct span text = c->walk.text;
   bool spaced = close->begin > 0 && text.ptr[close->begin - 1] == ' ' && close->end < text.len &&
                 text.ptr[close->end] == ' ';
-  if (spaced) return; /* a sentence names it */
+  bool in_line = close->begin > 0 && text.ptr[close->begin - 1] != '\n';
+  if (spaced || (in_line && is_named(text, close->end))) return; /* a sentence names it */
   if (!c->ret->cut) c->ret->at = c->piece;
   c->ret->cut = true;
   buf_clear(&c->kept);

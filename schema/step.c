@@ -75,13 +75,25 @@ static struct span label_before(struct span text, size_t colon)
   return label;
 }
 
+/* Qwen's labels stand between flowers, wherever in the line they are. */
+static struct span take_flowers(struct span label)
+{
+  static const struct span flower = { "✿", 3 };
+  if (label.len <= flower.len || !span_ends(label, flower)) return label;
+  for (size_t at = label.len - flower.len; at-- > 0;) {
+    struct span from = { label.ptr + at, label.len - at };
+    if (span_starts(from, flower)) return from;
+  }
+  return label;
+}
+
 enum { LABEL_LEN_MAX = 14, LABEL_COUNT = sizeof labels / sizeof *labels };
 
 /* The row of the label that ends at byte colon, or LABEL_COUNT. */
 static size_t find_label(struct span text, size_t colon, struct span *ret)
 {
   size_t i = LABEL_COUNT;
-  *ret = label_before(text, colon);
+  *ret = take_flowers(label_before(text, colon));
   if (ret->len < 3 || ret->len > LABEL_LEN_MAX) return i;
   for (i = 0; i < LABEL_COUNT; i++)
     if (ret->len == labels[i].label.len && span_eq_nocase(*ret, labels[i].label)) break;
