@@ -581,20 +581,78 @@ size_t rg_key_word_find(const struct rg_key *key, struct span word)
   return SIZE_MAX;
 }
 
-static void add_words(const struct rg_key *key, const char *comma, struct buf *out)
+/* One of the key's words, or a list of them. */
+static void add_words(const struct rg_key *key, bool en, struct buf *out)
 {
+  bool list = key->type == RG_KEY_WORDS;
   const char *word;
+  if (en) buf_add(out, list ? SPAN("a list of ") : SPAN("one of "));
   for (size_t i = 0; (word = rg_key_word(key, i)); i++) {
-    if (i > 0) buf_add(out, span_of(comma));
+    if (i > 0) buf_add(out, en ? SPAN(", ") : SPAN("、"));
     buf_add(out, span_of(word));
   }
+  if (!en) buf_add(out, list ? SPAN(" 的列表") : SPAN(" 之一"));
 }
+
+/* What may stand as a value of a type, in the words of a fault and of the tables; what depends on
+ * the key is written by rg_key_allowed. */
+static const struct {
+  struct span en, zh;
+} allowed[] = {
+  [RG_KEY_BOOL] = { SPAN_INIT("true or false"), SPAN_INIT("true 或 false") },
+  [RG_KEY_IDS] = { SPAN_INIT("a list of account numbers, like [10001]"),
+                   SPAN_INIT("QQ 号列表，如 [10001]") },
+  [RG_KEY_TEXT] = { SPAN_INIT("a text"), SPAN_INIT("文字") },
+  [RG_KEY_PREFIX] = { SPAN_INIT("a word without spaces, not only digits, at most 32 characters"),
+                      SPAN_INIT("不含空格、不全是数字的一个词，最多 32 个字") },
+  [RG_KEY_PATH] = { SPAN_INIT("a path of a file"), SPAN_INIT("文件路径") },
+  [RG_KEY_SCHEMA] = { SPAN_INIT("a path of a file"), SPAN_INIT("文件路径") },
+  [RG_KEY_PATHS] = { SPAN_INIT("a list of folders, like [media]"),
+                     SPAN_INIT("目录列表，如 [media]") },
+  [RG_KEY_TEXTS] = { SPAN_INIT("a list of texts"), SPAN_INIT("文字列表") },
+  [RG_KEY_STORE] = { SPAN_INIT("sqlite:FILE or redis://host:6379/0"),
+                     SPAN_INIT("sqlite:文件 或 redis://主机:6379/0") },
+  [RG_KEY_CONNECT] = { SPAN_INIT("an address like ws://127.0.0.1:3001 or wss://name/path, or host"),
+                       SPAN_INIT("地址，如 ws://127.0.0.1:3001 或 wss://名字/路径，或者 host") },
+  [RG_KEY_URL] = { SPAN_INIT("an address like ws://127.0.0.1:8080/onebot/v11/ws"),
+                   SPAN_INIT("地址，如 ws://127.0.0.1:8080/onebot/v11/ws") },
+  [RG_KEY_LISTEN] = { SPAN_INIT("an address with port and path, like 127.0.0.1:8080/onebot/v11/ws"),
+                      SPAN_INIT("地址、端口和路径，如 127.0.0.1:8080/onebot/v11/ws") },
+  [RG_KEY_RELAY_LISTEN] = { SPAN_INIT("an address with port, like 127.0.0.1:6700"),
+                            SPAN_INIT("地址和端口，如 127.0.0.1:6700") },
+  [RG_KEY_FACTS] = { SPAN_INIT("a mapping like {music: no}"), SPAN_INIT("映射，如 {music: no}") },
+  [RG_KEY_PATH_MAP] = { SPAN_INIT("a mapping of absolute folders, like {/srv/media: /app/media}"),
+                        SPAN_INIT("绝对路径的映射，如 {/srv/media: /app/media}") },
+  [RG_KEY_REACTIONS] = { SPAN_INIT("true, false, or a list of reactions, like [赞, 76]"),
+                         SPAN_INIT("true、false 或表情列表，如 [赞, 76]") },
+  [RG_KEY_HOSTS] = { SPAN_INIT("public, or a list of host names, like [example.com]"),
+                     SPAN_INIT("public 或主机名列表，如 [example.com]") },
+  [RG_KEY_NOTICE] = { SPAN_INIT("default, off, or a text"), SPAN_INIT("default、off 或一句话") },
+  [RG_KEY_SECTION] = { SPAN_INIT("a mapping with its keys below it, or in { }"),
+                       SPAN_INIT("映射：下面缩进写各键，或用 { }") },
+  [RG_KEY_ENDPOINTS] = { SPAN_INIT("a mapping of names to endpoints"),
+                         SPAN_INIT("名字到连接的映射") },
+  [RG_KEY_PROVIDERS] = { SPAN_INIT("a mapping of names to providers"),
+                         SPAN_INIT("名字到模型服务的映射") },
+  [RG_KEY_TOOLS] = { SPAN_INIT("a mapping of names to tools"), SPAN_INIT("名字到工具的映射") },
+  [RG_KEY_TOOL_NAMES] = { SPAN_INIT("a list of find_member, get_message and names under tools"),
+                          SPAN_INIT("find_member、get_message 和 tools 里名字的列表") },
+  [RG_KEY_PARAMETERS] = { SPAN_INIT("a JSON Schema of an object"),
+                          SPAN_INIT("对象的 JSON Schema") },
+  [RG_KEY_HEADERS] = { SPAN_INIT("a mapping of header names to values, like {X-Key: \"${KEY}\"}"),
+                       SPAN_INIT("请求头到值的映射，如 {X-Key: \"${KEY}\"}") },
+  [RG_KEY_HEADER_FILES] = { SPAN_INIT("a mapping of header names to files, like {X-Key: key.txt}"),
+                            SPAN_INIT("请求头到文件的映射，如 {X-Key: key.txt}") },
+  [RG_KEY_GROUPS] = { SPAN_INIT("a mapping of default and group numbers to settings"),
+                      SPAN_INIT("default 和群号到设置的映射") },
+  [RG_KEY_FRAMEWORKS] = { SPAN_INIT("a list of {url, access_token, endpoint}"),
+                          SPAN_INIT("{url, access_token, endpoint} 的列表") },
+};
 
 void rg_key_allowed(const struct rg_key *key, enum schema_language language, struct buf *out)
 {
   bool en = language == SCHEMA_EN;
-  switch (key->type) {
-  case RG_KEY_BOOL: buf_add(out, en ? SPAN("true or false") : SPAN("true 或 false")); return;
+  switch ((int)key->type) {
   case RG_KEY_COUNT:
   case RG_KEY_BYTES:
     buf_printf(out, en ? "a whole number from %.0f to %.0f" : "%.0f 到 %.0f 的整数", key->low,
@@ -606,104 +664,8 @@ void rg_key_allowed(const struct rg_key *key, enum schema_language language, str
   case RG_KEY_WORD:
   case RG_KEY_WORD_TEXT:
   case RG_KEY_PROFILE:
-    if (en) buf_add(out, SPAN("one of "));
-    add_words(key, en ? ", " : "、", out);
-    if (!en) buf_add(out, SPAN(" 之一"));
-    return;
-  case RG_KEY_WORDS:
-    if (en) buf_add(out, SPAN("a list of "));
-    add_words(key, en ? ", " : "、", out);
-    if (!en) buf_add(out, SPAN(" 的列表"));
-    return;
-  case RG_KEY_IDS:
-    buf_add(out,
-            en ? SPAN("a list of account numbers, like [10001]") : SPAN("QQ 号列表，如 [10001]"));
-    return;
-  case RG_KEY_TEXT: buf_add(out, en ? SPAN("a text") : SPAN("文字")); return;
-  case RG_KEY_PREFIX:
-    buf_add(out, en ? SPAN("a word without spaces, not only digits, at most 32 characters")
-                    : SPAN("不含空格、不全是数字的一个词，最多 32 个字"));
-    return;
-  case RG_KEY_SCHEMA:
-  case RG_KEY_PATH: buf_add(out, en ? SPAN("a path of a file") : SPAN("文件路径")); return;
-  case RG_KEY_PATHS:
-    buf_add(out, en ? SPAN("a list of folders, like [media]") : SPAN("目录列表，如 [media]"));
-    return;
-  case RG_KEY_TEXTS: buf_add(out, en ? SPAN("a list of texts") : SPAN("文字列表")); return;
-  case RG_KEY_STORE:
-    buf_add(out, en ? SPAN("sqlite:FILE or redis://host:6379/0")
-                    : SPAN("sqlite:文件 或 redis://主机:6379/0"));
-    return;
-  case RG_KEY_CONNECT:
-    buf_add(out, en ? SPAN("an address like ws://127.0.0.1:3001 or wss://name/path, or host")
-                    : SPAN("地址，如 ws://127.0.0.1:3001 或 wss://名字/路径，或者 host"));
-    return;
-  case RG_KEY_URL:
-    buf_add(out, en ? SPAN("an address like ws://127.0.0.1:8080/onebot/v11/ws")
-                    : SPAN("地址，如 ws://127.0.0.1:8080/onebot/v11/ws"));
-    return;
-  case RG_KEY_LISTEN:
-    buf_add(out, en ? SPAN("an address with port and path, like 127.0.0.1:8080/onebot/v11/ws")
-                    : SPAN("地址、端口和路径，如 127.0.0.1:8080/onebot/v11/ws"));
-    return;
-  case RG_KEY_RELAY_LISTEN:
-    buf_add(out, en ? SPAN("an address with port, like 127.0.0.1:6700")
-                    : SPAN("地址和端口，如 127.0.0.1:6700"));
-    return;
-  case RG_KEY_FACTS:
-    buf_add(out, en ? SPAN("a mapping like {music: no}") : SPAN("映射，如 {music: no}"));
-    return;
-  case RG_KEY_PATH_MAP:
-    buf_add(out, en ? SPAN("a mapping of absolute folders, like {/srv/media: /app/media}")
-                    : SPAN("绝对路径的映射，如 {/srv/media: /app/media}"));
-    return;
-  case RG_KEY_REACTIONS:
-    buf_add(out, en ? SPAN("true, false, or a list of reactions, like [赞, 76]")
-                    : SPAN("true、false 或表情列表，如 [赞, 76]"));
-    return;
-  case RG_KEY_HOSTS:
-    buf_add(out, en ? SPAN("public, or a list of host names, like [example.com]")
-                    : SPAN("public 或主机名列表，如 [example.com]"));
-    return;
-  case RG_KEY_NOTICE:
-    buf_add(out, en ? SPAN("default, off, or a text") : SPAN("default、off 或一句话"));
-    return;
-  case RG_KEY_SECTION:
-    buf_add(out, en ? SPAN("a mapping with its keys below it, or in { }")
-                    : SPAN("映射：下面缩进写各键，或用 { }"));
-    return;
-  case RG_KEY_ENDPOINTS:
-    buf_add(out, en ? SPAN("a mapping of names to endpoints") : SPAN("名字到连接的映射"));
-    return;
-  case RG_KEY_PROVIDERS:
-    buf_add(out, en ? SPAN("a mapping of names to providers") : SPAN("名字到模型服务的映射"));
-    return;
-  case RG_KEY_TOOLS:
-    buf_add(out, en ? SPAN("a mapping of names to tools") : SPAN("名字到工具的映射"));
-    return;
-  case RG_KEY_TOOL_NAMES:
-    buf_add(out, en ? SPAN("a list of find_member, get_message and names under tools")
-                    : SPAN("find_member、get_message 和 tools 里名字的列表"));
-    return;
-  case RG_KEY_PARAMETERS:
-    buf_add(out, en ? SPAN("a JSON Schema of an object") : SPAN("对象的 JSON Schema"));
-    return;
-  case RG_KEY_HEADERS:
-    buf_add(out, en ? SPAN("a mapping of header names to values, like {X-Key: \"${KEY}\"}")
-                    : SPAN("请求头到值的映射，如 {X-Key: \"${KEY}\"}"));
-    return;
-  case RG_KEY_HEADER_FILES:
-    buf_add(out, en ? SPAN("a mapping of header names to files, like {X-Key: key.txt}")
-                    : SPAN("请求头到文件的映射，如 {X-Key: key.txt}"));
-    return;
-  case RG_KEY_GROUPS:
-    buf_add(out, en ? SPAN("a mapping of default and group numbers to settings")
-                    : SPAN("default 和群号到设置的映射"));
-    return;
-  case RG_KEY_FRAMEWORKS:
-    buf_add(out, en ? SPAN("a list of {url, access_token, endpoint}")
-                    : SPAN("{url, access_token, endpoint} 的列表"));
-    return;
+  case RG_KEY_WORDS: add_words(key, en, out); return;
+  default: buf_add(out, en ? allowed[key->type].en : allowed[key->type].zh);
   }
 }
 

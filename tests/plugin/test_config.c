@@ -828,6 +828,13 @@ Test(config, every_default_is_a_value)
       const struct rg_key *key = &rg_keys[scope].items[i];
       cr_expect(key->help_en && key->help_zh && *key->help_en && *key->help_zh, "%s", key->name);
       cr_expect(strlen(key->help_zh) < 140, "%s: the Chinese help is one line", key->name);
+      for (int language = 0; language < 2; language++) {
+        struct buf words;
+        buf_init(&words, 1 << 12);
+        rg_key_allowed(key, language ? SCHEMA_EN : SCHEMA_ZH, &words);
+        cr_expect_gt(words.len, 3, "%s: what is allowed", key->name);
+        buf_done(&words);
+      }
       cr_expect(key->low <= key->high, "%s", key->name);
       cr_expect_eq(rg_key_find((enum rg_scope)scope, span_of(key->name)), key, "%s", key->name);
     }
