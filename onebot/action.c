@@ -3,7 +3,6 @@
 #include "onebot/id.h"
 #include "onebot/inspect.h"
 #include "onebot/mediaref.h"
-#include "schema/residue.h"
 
 #define ROW(name, kind, target, text)                                                              \
   {                                                                                                \

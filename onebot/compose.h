@@ -4,7 +4,6 @@
 #ifndef ONEBOT_COMPOSE_H
 #define ONEBOT_COMPOSE_H
 
-#include "onebot/profile.h"
 #include "schema/print.h"
 
 enum ob_step_kind { OB_STEP_REACTION, OB_STEP_SEND, OB_STEP_UPLOAD };

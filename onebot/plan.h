@@ -7,7 +7,6 @@
 #include "onebot/card.h"
 #include "onebot/compose.h"
 #include "onebot/profile.h"
-#include "schema/reply.h"
 
 struct ob_target {
   struct span group_id, user_id; /* exactly one is not empty; decimal */

@@ -11,7 +11,6 @@
 #include "plugin/delivery/journal.h"
 #include "plugin/delivery/recovery.h"
 #include "plugin/delivery/result.h"
-#include "schema/contract.h"
 
 enum { CONTRACT_MAX = 1024 * 1024 }; /* 10 KiB with every type and all faces */
 

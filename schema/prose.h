@@ -4,7 +4,6 @@
 #define SCHEMA_PROSE_H
 
 #include "schema/bytes.h"
-#include "schema/repair.h"
 
 /* Cuts the tokens of chat templates at both ends (<|im_start|>assistant, </s>, [/INST] …), what a
  * model has gone on with after the end of its turn, and the tail of an event stream. Part of text. */

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "plugin/agent/lookup.h"
 #include "plugin/agent/memory.h"
 #include "plugin/agent/round.h"
 #include "plugin/delivery/delivery.h"

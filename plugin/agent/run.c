@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "plugin/agent/picture.h"
-#include "plugin/agent/question.h"
 #include "plugin/delivery/delivery.h"
 #include "plugin/submit.h"
 

@@ -2,7 +2,6 @@
 #ifndef PLUGIN_AGENT_TALK_H
 #define PLUGIN_AGENT_TALK_H
 
-#include "onebot/event.h"
 #include "plugin/provider/provider.h"
 
 enum {

@@ -8,7 +8,6 @@
 
 #include "onebot/client.h"
 #include "onebot/outcome.h"
-#include "onebot/plan.h"
 #include "onebot/server.h"
 #include "plugin/media/media_ref.h"
 #include "schema/print.h"

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "onebot/service.h"
 #include "plugin/process.h"

@@ -1,6 +1,5 @@
 #include "plugin/media/media.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>

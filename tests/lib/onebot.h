@@ -3,6 +3,8 @@
 #ifndef TESTS_ONEBOT_H
 #define TESTS_ONEBOT_H
 
+#include <stdlib.h>
+
 #include "onebot/action.h"
 
 enum { ONEBOT_ARENA_MAX = 64 * 1024 * 1024 };

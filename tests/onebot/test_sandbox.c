@@ -4,7 +4,6 @@
 
 #include "onebot/client.h"
 #include "onebot/sandbox/act.h"
-#include "onebot/sandbox/control.h"
 #include "onebot/sandbox/cq.h"
 #include "onebot/sandbox/embedded.h"
 #include "tests/lib/peer.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "plugin/config/config_print.h"
-#include "plugin/config/config_value.h"
 
 enum { ARENA_MAX = 64 << 20 };
 

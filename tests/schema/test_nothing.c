@@ -21,7 +21,6 @@
 #include "schema/remote.h"
 #include "schema/residue.h"
 #include "schema/silence.h"
-#include "schema/stream.h"
 #include "schema/tag.h"
 #include "schema/verbatim.h"
 #include "schema/verdict.h"

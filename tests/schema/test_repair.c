@@ -1,6 +1,5 @@
 #include <criterion/criterion.h>
 
-#include "schema/bracket.h"
 #include "schema/layer.h"
 #include "schema/lenient.h"
 #include "schema/print.h"

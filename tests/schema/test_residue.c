@@ -1,6 +1,5 @@
 #include <criterion/criterion.h>
 
-#include "schema/call.h"
 #include "schema/glance.h"
 #include "schema/markup.h"
 #include "schema/reasoning.h"

@@ -1,7 +1,6 @@
 #include <criterion/criterion.h>
 
 #include "schema/print.h"
-#include "schema/residue.h"
 #include "schema/verdict.h"
 #include "tests/lib/vectors.h"
 
