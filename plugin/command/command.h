@@ -6,8 +6,9 @@
 #include "schema/bytes.h"
 
 enum {
-  RG_EXIT_FAULT = 1, /* something needed could not be had; check: 1 is a verdict */
-  RG_EXIT_USAGE = 64 /* sysexits.h: the command was called wrongly */
+  RG_EXIT_FAULT = 1,   /* something needed could not be had; check: 1 is a verdict */
+  RG_EXIT_USAGE = 64,  /* sysexits.h: the command was called wrongly */
+  RG_EXIT_OUTPUT = 74, /* sysexits.h: what it printed could not be written */
 };
 
 /* argv[0] is the name of the sub-command. Returns the exit code. */

@@ -53,6 +53,8 @@ Test(command, exit_codes_and_words)
     { "faces 👍", "", 0, "128077\t", "" },
     { "faces", "", 0, "201\t", "" },
     { "faces nothing-like-it", "", 1, "", "nothing is called that" },
+    { "schema >/dev/full 2>/dev/null; echo $?", "", 0, "74\n", "" },
+    { "config --example >/dev/full 2>/dev/null; echo $?", "", 0, "74\n", "" },
     { "faces a b", "", 64, "", "usage: replygate faces" },
     { "run --help", "", 0, "usage: replygate run", "" },
     { "config --help", "", 0, "usage: replygate config", "" },
