@@ -9,7 +9,8 @@ enum chars {
 };
 
 /* A secret begins with prefix, at the begin of a word, and goes on with at least min characters,
- * among them a digit. The first row that fits decides; the prefix is what stays to be seen. */
+ * among them a digit, or letters of both cases where no words can be joined. The first row that
+ * fits decides; the prefix is what stays to be seen. */
 static const struct {
   const char *prefix;
   size_t min, max;
@@ -106,6 +107,16 @@ static bool has_letter(struct span s)
   return false;
 }
 
+static bool has_both_cases(struct span s)
+{
+  bool upper = false, lower = false;
+  for (size_t i = 0; i < s.len; i++) {
+    upper = upper || (s.ptr[i] >= 'A' && s.ptr[i] <= 'Z');
+    lower = lower || (s.ptr[i] >= 'a' && s.ptr[i] <= 'z');
+  }
+  return upper && lower;
+}
+
 /* ---- what is found ---- */
 
 struct find {
@@ -123,7 +134,9 @@ static bool find_shape(struct span text, size_t begin, struct find *ret)
     size_t from = begin + strlen(shapes[i].prefix), to = from;
     while (to < text.len && is_of(text.ptr[to], shapes[i].chars)) to++;
     struct span tail = { text.ptr + from, to - from };
-    if (tail.len < shapes[i].min || tail.len > shapes[i].max || !has_digit(tail)) continue;
+    if (tail.len < shapes[i].min || tail.len > shapes[i].max) continue;
+    bool letters = shapes[i].chars == ALNUM && has_both_cases(tail); /* Hugging Face: no digits */
+    if (!letters && !has_digit(tail)) continue;
     *ret = (struct find) { from, to, "***", SCHEMA_FIX_MASKED };
     return true;
   }
