@@ -5,6 +5,7 @@
 
 enum {
   HELD_MAX = 2 * OB_FRAME_MAX, /* one read ends a message of any size and brings 64 KiB more */
+  LINK_LOW = 256 * 1024, /* unsent bytes towards the implementation with which reading goes on */
   PATIENCE = 5, /* a pause lasts for this part of the time in which an action is answered */
 };
 
@@ -34,6 +35,12 @@ bool rg_front_send(struct rg_front *f, const struct span *parts, size_t count)
       (f->peer ? ob_peer_send_parts(f->peer, parts, count) : ob_dial_send(f->dial, parts, count));
   if (!sent) rg_front_drop(f, "it takes nothing, too much waits for it");
   return sent;
+}
+
+bool rg_front_has_room(const struct rg_front *f)
+{
+  const struct ob_link *link = f->account->link;
+  return f->call_count <= RG_FRONT_CALLS_MAX / 2 && (!link || ob_link_waiting(link) < LINK_LOW);
 }
 
 static void pause_socket(struct rg_front *f, bool pause)

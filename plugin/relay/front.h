@@ -48,6 +48,8 @@ struct rg_front {
 /* Sends the parts as one text message. False: it cannot be taken, the framework is let go. */
 bool rg_front_send(struct rg_front *f, const struct span *parts, size_t count);
 size_t rg_front_waiting(const struct rg_front *f);
+/* Whether one that was held back can go on. */
+bool rg_front_has_room(const struct rg_front *f);
 /* Reads it no more, what it has sent already is held. Where nothing has changed after a while, all
  * that waits and comes is refused, so that it is answered in time; then this does nothing. */
 void rg_front_pause(struct rg_front *f);

@@ -576,7 +576,7 @@ static void take(struct rg_front *f, struct span frame)
   } else if (!link) {
     front_refuse(f, echo_or_null(action.echo), RG_RETCODE_FAILED,
                  SPAN("Replygate: the implementation is not connected"));
-  } else if (f->overdue) {
+  } else if (f->overdue && !rg_front_has_room(f)) {
     front_refuse(f, echo_or_null(action.echo), RG_RETCODE_FAILED,
                  SPAN("Replygate: too many actions wait for the implementation already"));
   } else if (action.kind == OB_ACTION_OTHER) {

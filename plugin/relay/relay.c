@@ -11,8 +11,7 @@ enum {
   ARENA_MAX = 4 * OB_FRAME_MAX,
   HEARTBEAT_MS = 30 * 1000, /* NapCat's; where the implementation has its own, that is passed on */
   LOOK_MS = 1,              /* while something is held back */
-  LINK_LOW = 256 * 1024,    /* unsent bytes towards an implementation with which reading goes on */
-  FRONT_LOW = 1024 * 1024,  /* and towards a framework */
+  FRONT_LOW = 1024 * 1024,  /* unsent bytes towards a framework with which reading goes on */
   PATH_PARTS = 3,
   /* A framework is on the same machine or near, and restarts while its operator looks at it. */
   BACKOFF_MAX_MS = 15 * 1000,
@@ -113,7 +112,6 @@ static void settle(const struct rg_relay *relay, struct rg_account *account)
 
 static bool look_front(struct rg_front *f, uint64_t now)
 {
-  const struct ob_link *link = f->account->link;
   if (f->full_since_ms > 0) {
     if (rg_front_waiting(f) < FRONT_LOW)
       f->full_since_ms = 0;
@@ -121,10 +119,10 @@ static bool look_front(struct rg_front *f, uint64_t now)
       rg_front_drop(f, "it is too slow: for 10 s it did not catch up with what waits");
     settle(f->relay, f->account);
   }
-  bool few = f->call_count <= RG_FRONT_CALLS_MAX / 2;
-  if ((f->paused || f->overdue) && few && (!link || ob_link_waiting(link) < LINK_LOW))
-    rg_front_resume(f);
-  return f->up && !f->dropped && (f->full_since_ms > 0 || ((f->paused || f->overdue) && few));
+  bool back = f->paused || f->overdue;
+  if (back && rg_front_has_room(f)) rg_front_resume(f);
+  back = (f->paused || f->overdue) && f->call_count <= RG_FRONT_CALLS_MAX / 2;
+  return f->up && !f->dropped && (f->full_since_ms > 0 || back);
 }
 
 static void look(struct ob_timer *t)
@@ -382,7 +380,6 @@ static void dial(struct rg_front *f)
   if (!f->url || !self_id[0] || (f->dial && strcmp(f->self_id, self_id) == 0)) return;
   if (f->dial) {
     rg_passage_orphan(f);
-    rg_front_forget(f);
     rg_front_forget(f);
     ob_dial_close(f->dial);
     f->dial = NULL;
