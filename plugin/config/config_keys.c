@@ -600,7 +600,7 @@ static const struct {
   struct span en, zh;
 } allowed[] = {
   [RG_KEY_BOOL] = { SPAN_INIT("true or false"), SPAN_INIT("true 或 false") },
-  [RG_KEY_IDS] = { SPAN_INIT("a list of account numbers, like [10001]"),
+  [RG_KEY_IDS] = { SPAN_INIT("a list of QQ numbers, like [10001]"),
                    SPAN_INIT("QQ 号列表，如 [10001]") },
   [RG_KEY_TEXT] = { SPAN_INIT("a text"), SPAN_INIT("文字") },
   [RG_KEY_PREFIX] = { SPAN_INIT("a word without spaces, not only digits, at most 32 characters"),

@@ -32,7 +32,7 @@ enum rg_key_type {
   RG_KEY_SCHEMA, /* the path of a JSON Schema */
   RG_KEY_PATHS,  /* a list of paths */
   RG_KEY_TEXTS,  /* a list of texts, none of them empty */
-  RG_KEY_IDS,    /* a list of account numbers */
+  RG_KEY_IDS,    /* a list of QQ numbers: accounts, groups */
   RG_KEY_STORE,
   RG_KEY_CONNECT, /* the whole struct, offset 0, as all that follow */
   RG_KEY_LISTEN,
