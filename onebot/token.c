@@ -1,7 +1,8 @@
 /* token: see token.h. */
 #include "onebot/token.h"
 
-bool ob_token_same(struct span given, struct span secret)
+/* Whether given is the secret. Takes as long for every token of one length, wherever it differs. */
+static bool is_same(struct span given, struct span secret)
 {
   unsigned char differs = given.len != secret.len;
   for (size_t i = 0; i < given.len; i++)
@@ -9,7 +10,8 @@ bool ob_token_same(struct span given, struct span secret)
   return differs == 0;
 }
 
-struct span ob_token_of(const struct ob_request *r)
+/* "Bearer T" and go-cqhttp's "Token T" in any case, else the query's access_token. Empty: none. */
+static struct span token_of(const struct ob_request *r)
 {
   static const char *const schemes[] = { "bearer", "token" };
   struct span value = span_trim(r->authorization);
@@ -25,12 +27,12 @@ struct span ob_token_of(const struct ob_request *r)
 unsigned ob_token_judge(const struct ob_request *r, struct span secret, const char **why)
 {
   if (secret.len == 0) return 0;
-  struct span token = ob_token_of(r);
+  struct span token = token_of(r);
   if (token.len == 0) {
     *why = "an access_token is needed";
     return 401;
   }
-  if (ob_token_same(token, secret)) return 0;
+  if (is_same(token, secret)) return 0;
   *why = "the access_token is wrong";
   return 403;
 }

@@ -17,7 +17,8 @@ static bool has_aliases(const struct ob_sandbox *b)
   return ob_played_fact_is(b->played, "account_ids", "alias");
 }
 
-int64_t ob_wire_id(const struct ob_sandbox *b, int64_t id)
+/* A user or group as this implementation shows it. */
+static int64_t shown_id(const struct ob_sandbox *b, int64_t id)
 {
   bool alias = has_aliases(b) && id > 0 && id != OB_WORLD_SELF;
   return alias ? alias_base + id * alias_step : id;
@@ -34,7 +35,7 @@ void ob_wire_write_id(const struct ob_sandbox *b, struct schema_writer *w, const
                       int64_t id)
 {
   schema_write_key(w, span_of(key));
-  schema_write_int(w, ob_wire_id(b, id));
+  schema_write_int(w, shown_id(b, id));
 }
 
 static void write_number(struct schema_writer *w, const char *key, int64_t n)
@@ -80,7 +81,7 @@ static void write_member(const struct ob_sandbox *b, struct schema_writer *w,
   schema_write_key(w, m->key);
   if (has_aliases(b) && span_is(m->key, "qq") && ob_id_read(m->text, &id)) {
     char text[24];
-    snprintf(text, sizeof text, "%" PRId64, ob_wire_id(b, id));
+    snprintf(text, sizeof text, "%" PRId64, shown_id(b, id));
     schema_write_string(w, span_of(text));
     return;
   }
@@ -151,7 +152,7 @@ static void write_sender(struct ob_sandbox *b, struct schema_writer *w, const st
     struct span word = ob_word_next(&words);
     schema_write_key(w, word);
     if (span_is(word, "user_id"))
-      schema_write_int(w, ob_wire_id(b, said->sender));
+      schema_write_int(w, shown_id(b, said->sender));
     else if (span_is(word, "nickname"))
       schema_write_string(w, span_of(who ? who->name : ""));
     else if (span_is(word, "card"))
@@ -220,7 +221,8 @@ void ob_wire_message(struct ob_sandbox *b, struct schema_writer *w, const struct
 
 /* ---- other events ---- */
 
-void ob_wire_begin_event(struct schema_writer *w, const char *post_type)
+/* Begins an event object: time, self_id, post_type. The caller adds the rest and ends it. */
+static void begin_event(struct schema_writer *w, const char *post_type)
 {
   schema_write_object(w);
   write_number(w, "time", (int64_t)time(NULL));
@@ -230,7 +232,7 @@ void ob_wire_begin_event(struct schema_writer *w, const char *post_type)
 
 void ob_wire_lifecycle(struct schema_writer *w)
 {
-  ob_wire_begin_event(w, "meta_event");
+  begin_event(w, "meta_event");
   schema_write_pair(w, "meta_event_type", SPAN("lifecycle"));
   schema_write_pair(w, "sub_type", SPAN("connect"));
   schema_write_object_end(w);
@@ -257,7 +259,7 @@ void ob_wire_heartbeat(struct ob_sandbox *b, struct schema_writer *w)
 {
   int64_t interval = b->switches.heartbeat_ms;
   if (interval == 0) ob_id_read(ob_played_fact(b->played, "heartbeat_ms"), &interval);
-  ob_wire_begin_event(w, "meta_event");
+  begin_event(w, "meta_event");
   schema_write_pair(w, "meta_event_type", SPAN("heartbeat"));
   schema_write_key(w, SPAN("status"));
   ob_wire_status(b, w);
@@ -268,7 +270,7 @@ void ob_wire_heartbeat(struct ob_sandbox *b, struct schema_writer *w)
 void ob_wire_recall(struct ob_sandbox *b, struct schema_writer *w, const struct ob_said *said,
                     int64_t operator_id)
 {
-  ob_wire_begin_event(w, "notice");
+  begin_event(w, "notice");
   schema_write_pair(w, "notice_type", said->group ? SPAN("group_recall") : SPAN("friend_recall"));
   if (said->group) {
     ob_wire_write_id(b, w, "group_id", said->group);
@@ -291,7 +293,7 @@ bool ob_wire_reaction(struct ob_sandbox *b, struct schema_writer *w, const struc
 {
   struct span type = ob_played_fact(b->played, "reaction_event");
   if (type.len == 0 || said->group == 0) return false;
-  ob_wire_begin_event(w, "notice");
+  begin_event(w, "notice");
   schema_write_pair(w, "notice_type", type);
   ob_wire_write_id(b, w, "group_id", said->group);
   write_number(w, "message_id", said->id);
@@ -318,7 +320,7 @@ bool ob_wire_reaction(struct ob_sandbox *b, struct schema_writer *w, const struc
 
 void ob_wire_ban(struct ob_sandbox *b, struct schema_writer *w, int64_t group, bool on)
 {
-  ob_wire_begin_event(w, "notice");
+  begin_event(w, "notice");
   schema_write_pair(w, "notice_type", SPAN("group_ban"));
   schema_write_pair(w, "sub_type", on ? SPAN("ban") : SPAN("lift_ban"));
   ob_wire_write_id(b, w, "group_id", group);

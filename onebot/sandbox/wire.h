@@ -4,8 +4,7 @@
 
 #include "onebot/sandbox/core.h"
 
-/* A user or group as this implementation shows it, and back (0: no such number). */
-int64_t ob_wire_id(const struct ob_sandbox *b, int64_t id);
+/* The user or group that this implementation shows so; 0: there is no such number. */
 int64_t ob_wire_id_back(const struct ob_sandbox *b, int64_t shown);
 void ob_wire_write_id(const struct ob_sandbox *b, struct schema_writer *w, const char *key,
                       int64_t id);
@@ -13,8 +12,6 @@ void ob_wire_write_id(const struct ob_sandbox *b, struct schema_writer *w, const
 /* The object of a message; own: as message_sent. arena for what is read on the way. */
 void ob_wire_message(struct ob_sandbox *b, struct schema_writer *w, const struct ob_said *said,
                      bool own, struct arena *arena);
-/* Begins an event object: time, self_id, post_type. The caller adds the rest and ends it. */
-void ob_wire_begin_event(struct schema_writer *w, const char *post_type);
 void ob_wire_lifecycle(struct schema_writer *w);
 void ob_wire_heartbeat(struct ob_sandbox *b, struct schema_writer *w);
 void ob_wire_status(struct ob_sandbox *b, struct schema_writer *w);

@@ -72,7 +72,8 @@ static bool line_read(FILE *in, struct buf *line)
   return true;
 }
 
-void rg_eval_write_error(struct schema_writer *w, const struct schema_error *error)
+/* "error":{"code","path","why"} with "at" where it is known: how every kind shows a fault. */
+static void write_error(struct schema_writer *w, const struct schema_error *error)
 {
   const char *why = error->what ? error->what : schema_code_text(error->code);
   schema_write_key(w, SPAN("error"));
@@ -129,7 +130,7 @@ static void line_answer(const struct rg_eval_kind *kind, const struct buf *line,
   }
   if (code != SCHEMA_OK) {
     error.code = code;
-    rg_eval_write_error(&w, &error);
+    write_error(&w, &error);
   }
   schema_write_object_end(&w);
   buf_add_char(out, '\n');

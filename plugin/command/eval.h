@@ -31,9 +31,6 @@ rg_eval_fn rg_eval_tap;                     /* eval_tap.c */
 rg_eval_fn rg_eval_provider_request, rg_eval_provider_answer, rg_eval_provider_stream,
     rg_eval_provider_http; /* eval_provider.c */
 
-/* Writes "error":{"code","path","why"} with "at" where it is known: how every kind shows a fault. */
-void rg_eval_write_error(struct schema_writer *w, const struct schema_error *error);
-
 /* The bytes of standard base64; ptr NULL where it is none or memory ran out. */
 struct span rg_eval_base64(struct span text, struct arena *arena);
 

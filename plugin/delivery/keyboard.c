@@ -20,7 +20,8 @@ static struct span trim_wide(struct span s)
   return s;
 }
 
-bool rg_keyboard_numbered(const struct schema_button *button)
+/* Whether a button takes a number: it has a label and a payload, as the plan counts them. */
+static bool is_numbered(const struct schema_button *button)
 {
   return button->payload.len > 0 && !span_is_blank(button->label);
 }
@@ -32,7 +33,7 @@ static size_t numbered_count(const struct schema_segment *keyboard, size_t *byte
   for (size_t r = 0; r < keyboard->keyboard.count; r++) {
     const struct schema_row *row = &keyboard->keyboard.rows[r];
     for (size_t i = 0; i < row->count; i++) {
-      if (!rg_keyboard_numbered(&row->buttons[i])) continue;
+      if (!is_numbered(&row->buttons[i])) continue;
       count++;
       *bytes += row->buttons[i].payload.len;
     }
@@ -63,7 +64,7 @@ bool rg_keyboard_remember(struct rg_keyboard *k, const struct schema_segment *ke
   for (size_t r = 0; r < keyboard->keyboard.count; r++) {
     const struct schema_row *row = &keyboard->keyboard.rows[r];
     for (size_t i = 0; i < row->count; i++) {
-      if (!rg_keyboard_numbered(&row->buttons[i])) continue;
+      if (!is_numbered(&row->buttons[i])) continue;
       payloads[k->count++] = put(&at, row->buttons[i].payload);
     }
   }

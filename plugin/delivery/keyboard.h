@@ -16,8 +16,6 @@ struct rg_keyboard {
   struct span asked; /* who may answer; empty: anyone. In the same allocation */
 };
 
-/* Whether a button takes a number: it has a label and a payload, as the plan counts them. */
-bool rg_keyboard_numbered(const struct schema_button *button);
 /* Remembers the buttons of a keyboard segment in place of what was before; one without usable
  * buttons changes nothing. asked: the one account that may answer, or empty. False: no memory. */
 bool rg_keyboard_remember(struct rg_keyboard *k, const struct schema_segment *keyboard,

@@ -160,7 +160,7 @@ bool rg_sqlite_fail(struct rg_sqlite *s, char *why, size_t cap)
   return rg_sqlite_say(s, what, "stop Replygate and move it away, or name another file", why, cap);
 }
 
-bool rg_sqlite_is_full(struct rg_store *store)
+static bool is_full(struct rg_store *store)
 {
   struct rg_sqlite *s = of(store);
   pthread_mutex_lock(&s->mu);
@@ -415,7 +415,7 @@ static const struct rg_store_methods methods = {
   .override_each = override_each,
   .override_put = override_put,
   .override_drop = override_drop,
-  .is_full = rg_sqlite_is_full,
+  .is_full = is_full,
   .journal_claim = rg_sqlite_claim,
   .sibling = rg_sqlite_sibling,
   .turn_each = rg_sqlite_turn_each,

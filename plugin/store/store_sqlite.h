@@ -72,7 +72,6 @@ struct span rg_sqlite_text(sqlite3_stmt *q, int column); /* lent until the next 
 
 /* Methods of other files (store.h). */
 
-bool rg_sqlite_is_full(struct rg_store *s);
 bool rg_sqlite_line_put(struct rg_store *s, const struct rg_store_chat *chat,
                         const struct rg_store_line *line, const struct rg_store_bound *bound,
                         char *why, size_t cap);

@@ -360,6 +360,17 @@ Test(client, ends_calls_that_get_no_answer)
   end(&t);
 }
 
+/* A JSON string of so many bytes; the caller frees it. */
+static char *big_params(size_t size)
+{
+  char *params = malloc(size + 1);
+  cr_assert(params);
+  memset(params, 'a', size);
+  params[0] = params[size - 1] = '"';
+  params[size] = 0;
+  return params;
+}
+
 Test(client, tells_written_calls_from_queued_ones)
 {
   struct side t;
@@ -367,10 +378,7 @@ Test(client, tells_written_calls_from_queued_ones)
   begin(&t, "", NULL, NULL);
   int fd = ready(&t, &in);
   size_t big = 40u << 20; /* far beyond the socket's buffers */
-  char *params = malloc(big + 1);
-  memset(params, 'a', big);
-  params[0] = params[big - 1] = '"';
-  params[big] = 0;
+  char *params = big_params(big);
   call(&t, "small", "{}", 60000);
   usleep(50000);
   call(&t, "big", params, 60000);
@@ -393,10 +401,7 @@ Test(client, leaves_a_peer_that_takes_nothing)
   begin(&t, "", NULL, NULL);
   int fd = ready(&t, &in);
   size_t big = 40u << 20; /* far beyond the socket's buffers */
-  char *params = malloc(big + 1);
-  memset(params, 'a', big);
-  params[0] = params[big - 1] = '"';
-  params[big] = 0;
+  char *params = big_params(big);
   call(&t, "big", params, 60000);
   for (int i = 0; i < 40 && t.end.answers.n < 1; i++) { /* it is alive, but deaf */
     peer_text(fd, false, "{\"post_type\":\"notice\"}");
@@ -418,10 +423,7 @@ Test(client, refuses_calls_that_it_cannot_send)
   begin(&t, "", NULL, NULL);
   int fd = ready(&t, &in);
   size_t big = OB_FRAME_MAX;
-  char *params = malloc(big + 1);
-  memset(params, 'a', big);
-  params[0] = params[big - 1] = '"';
-  params[big] = 0;
+  char *params = big_params(big);
   call(&t, "too_big", params, 1000);
   call(&t, "with\"quote", "{}", 1000);
   call(&t, "", "{}", 1000);
@@ -569,10 +571,7 @@ Test(client, sends_fifty_mebibytes)
   begin(&t, "", NULL, NULL);
   int fd = ready(&t, &in);
   size_t big = OB_FRAME_MAX - 100;
-  char *params = malloc(big + 1);
-  memset(params, 'a', big);
-  params[0] = params[big - 1] = '"';
-  params[big] = 0;
+  char *params = big_params(big);
   call(&t, "big", params, 60000);
   cr_expect_eq(peer_next(&in, fd), OB_FRAME_TEXT);
   cr_expect_gt(in.frames.payload.len, big);
