@@ -180,20 +180,14 @@ static int begin_upgrade(struct ob_peer *p, struct lws *wsi, const char *protoco
 
 /* ---- sending ---- */
 
-/* Room for n bytes on their way. */
-static char *queue_room(struct ob_peer *p, size_t n)
-{
-  bool idle = ob_queue_size(&p->out) == 0; /* else the socket is waited for already */
-  char *room = ob_queue_add(&p->out, n);
-  if (room && idle) lws_callback_on_writable(p->wsi);
-  return room;
-}
-
 /* Room for the payload of one frame, whose header is written. */
 static char *queue_head(struct ob_peer *p, enum ob_opcode opcode, size_t size)
 {
-  char *room = queue_room(p, ob_frame_head_size(size, false) + size);
-  return room ? room + ob_frame_head(room, opcode, true, size, NULL) : NULL;
+  bool idle = ob_queue_size(&p->out) == 0; /* else the socket is waited for already */
+  char *room = ob_queue_add(&p->out, ob_frame_head_size(size, false) + size);
+  if (!room) return NULL;
+  if (idle) lws_callback_on_writable(p->wsi);
+  return room + ob_frame_head(room, opcode, true, size, NULL);
 }
 
 static void queue_close(struct ob_peer *p, unsigned code, struct span reason)
@@ -293,15 +287,6 @@ static bool may_queue(const struct ob_peer *p, size_t n)
 {
   return p->is_open && !p->closing && !p->dropped && n <= OB_PEER_QUEUE_MAX &&
          ob_queue_size(&p->out) <= OB_PEER_QUEUE_MAX - n;
-}
-
-bool ob_peer_send_raw(struct ob_peer *p, struct span bytes)
-{
-  if (!may_queue(p, bytes.len)) return false;
-  if (bytes.len == 0) return true;
-  char *room = queue_room(p, bytes.len);
-  if (room) memcpy(room, bytes.ptr, bytes.len);
-  return room != NULL;
 }
 
 bool ob_peer_send_parts(struct ob_peer *p, const struct span *parts, size_t count)

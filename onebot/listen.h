@@ -94,8 +94,6 @@ void ob_listen_close(struct ob_listener *l);
 bool ob_peer_send(struct ob_peer *p, struct span message);
 /* The same for a message that is in pieces. */
 bool ob_peer_send_parts(struct ob_peer *p, const struct span *parts, size_t count);
-/* Queues bytes as they are, framing included: for peers that misbehave on purpose. */
-bool ob_peer_send_raw(struct ob_peer *p, struct span bytes);
 /* Bytes that wait for the socket. */
 size_t ob_peer_queued(const struct ob_peer *p);
 /* Bytes queued and bytes handed to the socket since it was opened; also valid in closed. */

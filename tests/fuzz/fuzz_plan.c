@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "onebot/longtext.h"
+#include "schema/reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

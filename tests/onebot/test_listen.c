@@ -83,8 +83,6 @@ static void on_text(void *ctx, struct ob_peer *p, struct span m)
     ob_peer_close(p, 0, NULL);
   else if (span_is(m, "drop"))
     ob_peer_drop(p);
-  else if (span_is(m, "raw"))
-    ob_peer_send_raw(p, SPAN("\xc1\x01x"));
   else if (span_is(m, "pause"))
     ob_peer_pause(p, true);
   else if (!span_is(m, "mute"))
@@ -399,19 +397,6 @@ Test(listen, takes_nothing_after_a_goodbye)
   close(fd);
   cr_expect(peer_reached(&t.closed, 1));
   cr_expect_eq(t.texts.n, 0);
-  end(&t);
-}
-
-Test(listen, sends_raw_bytes)
-{
-  struct seen t;
-  char head[1024], got[8] = "";
-  unsigned port = begin(&t, NULL);
-  int fd = peer_dial(port, "/", "", head, sizeof head);
-  peer_text(fd, true, "raw");
-  cr_expect(peer_read_all(fd, got, 3));
-  cr_expect_eq(memcmp(got, "\xc1\x01x", 3), 0);
-  close(fd);
   end(&t);
 }
 
