@@ -8,7 +8,6 @@
 #include "schema/answer.h"
 #include "schema/glance.h"
 #include "schema/markup.h"
-#include "schema/prose.h"
 #include "schema/reasoning.h"
 #include "schema/residue.h"
 #include "schema/silence.h"
@@ -122,8 +121,8 @@ static bool other_segment(struct ob_inspect *in, const struct schema_node *given
 
 /* ---- runs of text: residue and replies in them ---- */
 
-/* The texts of the run that begins with segment, which is one, joined; *retend is behind it. Empty where there
- * is no usable text. */
+/* The texts of the run that begins with segment, which is one, joined; *retend is behind it. Empty
+ * where there is no usable text. */
 static struct span join_run(const struct schema_node *segment, struct arena *arena,
                             const struct schema_node **retend)
 {
@@ -183,22 +182,14 @@ static bool is_reply_object(struct span text, struct arena *arena, size_t *reten
   return found;
 }
 
-/* Whether text is a reply object that is no JSON at all, with quotes that nobody reads or none: a
- * reply's first name stands behind its brace, and the others follow. */
+/* Whether text is a garbled reply with all its names; a framework's words may begin alike. */
 static bool is_garbled_reply(struct span text)
 {
-  enum { QUOTE_MAX = 24 };
-  bool fenced;
-  struct span t = schema_trim_blank(schema_prose_unfence(text, &fenced));
-  if (t.len == 0 || *t.ptr != '{' || span_find(t, SPAN("segments")) == t.len) return false;
-  size_t at = 1;
-  while (at < t.len && at < QUOTE_MAX && !strchr("{[:,", t.ptr[at])) {
-    struct span name = { t.ptr + at, t.len - at };
-    if (span_starts(name, SPAN("messages")) || span_starts(name, SPAN("segments"))) break;
-    at++;
-  }
-  if (at == t.len || at == QUOTE_MAX || strchr("{[:,", t.ptr[at])) return false;
-  return span_find(t, SPAN("type")) < t.len && span_find(t, SPAN("data")) < t.len;
+  static const struct span names[] = { SPAN_INIT("segments"), SPAN_INIT("type"),
+                                       SPAN_INIT("data") };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (span_find(text, names[i]) == text.len) return false;
+  return schema_answer_is_garbled(text);
 }
 
 /* Whether a reply object stands in text, sound or not: other JSON is what the user asked for. */

@@ -418,7 +418,8 @@ static void on_watch(struct ob_timer *t)
   }
 }
 
-/* A peer may be heard and yet take nothing: what waits for it would hold back for ever who sends it. */
+/* A peer may be heard and yet take nothing: what waits for it would hold back for ever who sends
+ * it. */
 static void on_taking(struct ob_timer *t)
 {
   struct ob_link *l = link_of(t, offsetof(struct ob_link, taking));

@@ -137,8 +137,8 @@ static int continue_answer(struct ob_peer *p, struct lws *wsi)
 
 static bool hand_to_lws(struct ob_peer *p, int fd, lws_adoption_type type);
 
-/* The upgrade is accepted: from here on the connection is a WebSocket. Always -1: lws closes what it
- * has left. What a client sends before it has our answer, which it must not, is lost. */
+/* The upgrade is accepted: from here on the connection is a WebSocket. Always -1: lws closes what
+ * it has left. What a client sends before it has our answer, which it must not, is lost. */
 static int open_peer(struct ob_peer *p, struct lws *wsi, const char *key)
 {
   struct ob_listener *l = p->l;
@@ -146,10 +146,10 @@ static int open_peer(struct ob_peer *p, struct lws *wsi, const char *key)
   int fd = ob_handshake_detach(wsi);
   if (fd < 0) return -1;
   lws_set_opaque_user_data(wsi, NULL);
-  p->is_open = p->heard = true;
-  ob_frames_init(&p->in, true, l->message_max);
   if (!hand_to_lws(p, fd, LWS_ADOPT_SOCKET)) return -1;
   struct lws *stream = p->wsi;
+  p->is_open = p->heard = true;
+  ob_frames_init(&p->in, true, l->message_max);
   if (l->on.open) l->on.open(l->on.ctx, p, &p->x->request);
   if (!is_gone(stream)) end_exchange(p);
   return -1;

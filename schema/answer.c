@@ -487,3 +487,37 @@ void schema_answer_find(const struct schema_answer_search *with, struct span tex
   }
   judge_rest(&s, text);
 }
+
+/* The length of a quote in some writing that nobody reads, &ldquo; or \x22 or « and the like, at
+ * the begin of text: before *end, without spaces, characters of CJK and what stands between names. */
+static size_t garbled_quote(struct span text, const char *end)
+{
+  enum { QUOTE_MAX = 16 };
+  size_t n = 0;
+  for (; n < text.len && n < QUOTE_MAX && text.ptr[n] != *end; n++)
+    if (schema_is_space(text.ptr[n]) || (unsigned char)text.ptr[n] >= 0xE3 ||
+        memchr("{}[]:,", text.ptr[n], 6))
+      break;
+  return n;
+}
+
+bool schema_answer_is_garbled(struct span text)
+{
+  bool fenced;
+  struct span t = schema_trim_blank(schema_prose_unfence(text, &fenced));
+  if (t.len == 0 || *t.ptr != '{') return false;
+  size_t at = schema_skip_blank(t, 1);
+  t = (struct span) { t.ptr + at, t.len - at };
+  size_t n = garbled_quote(t, "m"), other = garbled_quote(t, "s");
+  struct span messages = { t.ptr + n, t.len - n }, segments = { t.ptr + other, t.len - other };
+  if (span_starts(messages, SPAN("messages")))
+    t = messages;
+  else if (span_starts(segments, SPAN("segments")))
+    t = segments;
+  else
+    return false;
+  t = (struct span) { t.ptr + 8, t.len - 8 };
+  n = garbled_quote(t, ":");
+  at = schema_skip_blank(t, n);
+  return at < t.len && t.ptr[at] == ':';
+}

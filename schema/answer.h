@@ -41,5 +41,8 @@ void schema_answer_find(const struct schema_answer_search *search, struct span t
 /* Whether the object at byte at begins like a reply: messages, segments or reaction as its first
  * key, in any quotes. */
 bool schema_answer_is_reply_like(struct span text, size_t at);
+/* Whether text, maybe in a fence, begins as a reply object whose quotes nobody can read, be they
+ * left out: people must not see it. */
+bool schema_answer_is_garbled(struct span text);
 
 #endif

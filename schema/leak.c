@@ -235,10 +235,12 @@ static bool is_secret_key(struct span key)
   return false;
 }
 
+/* How values begin that documentation shows in the place of a secret: they may be seen. */
+static const char *const examples[] = { "your", "xxx", "XXX", "example", "changeme", "my_" };
+
 /* KEY=value, "key": "value"; the key is the word [begin, end). */
 static bool find_pair(struct span text, size_t begin, size_t end, struct find *ret)
 {
-  static const char *const examples[] = { "your", "xxx", "XXX", "example", "changeme", "my_" };
   size_t at = end;
   if (at >= text.len) return false;
   bool quoted = text.ptr[at] == '"' || text.ptr[at] == '\'';

@@ -291,40 +291,6 @@ static void send_prose(struct judging *j, struct span text, size_t base)
     pass_words(j, &reply);
 }
 
-/* The length of a quote in some writing that nobody reads, &ldquo; or \x22 or « and the like, at the
- * begin of text: before *end, neither a space nor a character of CJK. */
-static size_t garbled_quote(struct span text, const char *end)
-{
-  enum { QUOTE_MAX = 16 };
-  size_t n = 0;
-  while (n < text.len && n < QUOTE_MAX && !schema_is_space(text.ptr[n]) &&
-         (unsigned char)text.ptr[n] < 0xE3 && text.ptr[n] != *end)
-    n++;
-  return n;
-}
-
-/* Whether text begins as a reply object whose quotes cannot be read: people must not see it. */
-static bool is_garbled_reply(struct span text)
-{
-  bool fenced;
-  struct span t = schema_trim_blank(schema_prose_unfence(text, &fenced));
-  if (t.len == 0 || *t.ptr != '{') return false;
-  size_t at = schema_skip_blank(t, 1);
-  t = (struct span) { t.ptr + at, t.len - at };
-  size_t n = garbled_quote(t, "m"), other = garbled_quote(t, "s");
-  struct span messages = { t.ptr + n, t.len - n }, segments = { t.ptr + other, t.len - other };
-  if (span_starts(messages, SPAN("messages")))
-    t = messages;
-  else if (span_starts(segments, SPAN("segments")))
-    t = segments;
-  else
-    return false;
-  t = (struct span) { t.ptr + 8, t.len - 8 };
-  n = garbled_quote(t, ":");
-  at = schema_skip_blank(t, n);
-  return at < t.len && t.ptr[at] == ':';
-}
-
 static void judge_prose(struct judging *j, struct span text, size_t base)
 {
   size_t at;
@@ -335,7 +301,7 @@ static void judge_prose(struct judging *j, struct span text, size_t base)
     refuse_call(j, base + at);
   } else if (schema_trim_blank(schema_prose_unfence(text, &fenced)).len == 0) {
     refuse(j, SCHEMA_BLOCK, SCHEMA_EEMPTY, base, "an empty code fence");
-  } else if (is_garbled_reply(text)) {
+  } else if (schema_answer_is_garbled(text)) {
     refuse(j, SCHEMA_CORRECT, SCHEMA_ESYNTAX, base, "a reply object in quotes that are none");
   } else {
     send_prose(j, text, base);
